@@ -1,10 +1,12 @@
-//! Proof that a delivery is genuine. Invariant: a [`Proof`] exists only where a secret was shown to be known by the sender,
-//! and all comparisons take constant time for inputs of one length.
+//! Proof that a delivery is genuine. Invariant: a [`Proof`] exists only where the sender was shown to know a secret (or a
+//! private key), and secrets are compared in constant time.
 //!
 //! A [`VerifiedEvent`](crate::VerifiedEvent) cannot be built without one, and only verified events can be claimed,
 //! so "verify before the database" is checked by the compiler.
 
+use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use hmac::{Hmac, KeyInit, Mac};
+use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
@@ -23,8 +25,25 @@ pub struct Proof {
 /// Keyed hash functions that providers sign with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HmacAlgorithm {
+    /// Old, but as a keyed hash not broken: collisions of SHA-1 do not forge it.
+    Sha1,
     Sha256,
     Sha512,
+}
+
+/// Signatures that are checked with a public key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicKeyAlgorithm {
+    /// Keys of 32 bytes.
+    Ed25519,
+    /// Keys as an X.509 `SubjectPublicKeyInfo`, signatures as ASN.1.
+    EcdsaP256Sha256,
+    /// Keys as an uncompressed point, signatures as `r` and `s` of 32 bytes each: the `ES256` of a JWT.
+    Es256,
+    /// Keys as an X.509 `SubjectPublicKeyInfo`. SNS version 1; new subscriptions should not use it.
+    RsaSha1,
+    /// Keys as an X.509 `SubjectPublicKeyInfo`, at least 2048 bits.
+    RsaSha256,
 }
 
 impl Proof {
@@ -36,14 +55,41 @@ impl Proof {
         signed: &[&[u8]],
         signatures: impl IntoIterator<Item = &'a [u8]> + Clone,
     ) -> Option<Self> {
-        let any = |check: &dyn Fn(&Secret, &[u8]) -> bool| {
-            secrets.iter().any(|secret| signatures.clone().into_iter().any(|signature| check(secret, signature)))
-        };
-        let proven = match algorithm {
-            HmacAlgorithm::Sha256 => any(&|secret, signature| hmac_matches::<Hmac<Sha256>>(secret, signed, signature)),
-            HmacAlgorithm::Sha512 => any(&|secret, signature| hmac_matches::<Hmac<Sha512>>(secret, signed, signature)),
-        };
+        // One hash per secret, however many signatures a sender lists: the body may be megabytes.
+        let proven = secrets.iter().any(|secret| {
+            with_hmac(algorithm, secret, signed, |expected| {
+                signatures.clone().into_iter().fold(false, |found, given| found | bool::from(expected.ct_eq(given)))
+            })
+        });
         proven.then_some(Self { via: Via::Webhook })
+    }
+
+    /// As [`Proof::hmac`], with the public halves of the signing keys.
+    pub fn public_key<'a>(
+        algorithm: PublicKeyAlgorithm,
+        keys: &[&[u8]],
+        signed: &[&[u8]],
+        signatures: impl IntoIterator<Item = &'a [u8]> + Clone,
+    ) -> Option<Self> {
+        let algorithm: &'static dyn VerificationAlgorithm = match algorithm {
+            PublicKeyAlgorithm::Ed25519 => &signature::ED25519,
+            PublicKeyAlgorithm::EcdsaP256Sha256 => &signature::ECDSA_P256_SHA256_ASN1,
+            PublicKeyAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
+            PublicKeyAlgorithm::RsaSha1 => &signature::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
+            PublicKeyAlgorithm::RsaSha256 => &signature::RSA_PKCS1_2048_8192_SHA256,
+        };
+        let message = signed.concat();
+        let proven = keys.iter().any(|key| {
+            let key = UnparsedPublicKey::new(algorithm, key);
+            signatures.clone().into_iter().any(|signature| key.verify(&message, signature).is_ok())
+        });
+        proven.then_some(Self { via: Via::Webhook })
+    }
+
+    /// The secret itself, presented in plain: all that some providers offer. It covers nothing of the body.
+    pub fn token(secrets: &[Secret], presented: &[u8]) -> Option<Self> {
+        let equal = secrets.iter().fold(false, |found, secret| found | bool::from(secret.expose().ct_eq(presented)));
+        equal.then_some(Self { via: Via::Webhook })
     }
 
     /// The operator's replay token. It stands in for the signature and for nothing else.
@@ -58,22 +104,35 @@ impl Proof {
     }
 }
 
-fn hmac_matches<M: Mac + KeyInit>(secret: &Secret, signed: &[&[u8]], signature: &[u8]) -> bool {
-    let Ok(mut mac) = <M as KeyInit>::new_from_slice(secret.expose()) else { return false };
+/// The MAC as bytes, for the two providers whose handshake asks for one (Zoom, Braintree).
+pub fn hmac(algorithm: HmacAlgorithm, secret: &Secret, signed: &[&[u8]]) -> Vec<u8> {
+    with_hmac(algorithm, secret, signed, <[u8]>::to_vec)
+}
+
+fn with_hmac<T>(algorithm: HmacAlgorithm, secret: &Secret, signed: &[&[u8]], then: impl FnOnce(&[u8]) -> T) -> T {
+    match algorithm {
+        HmacAlgorithm::Sha1 => with_mac::<Hmac<Sha1>, T>(secret, signed, then),
+        HmacAlgorithm::Sha256 => with_mac::<Hmac<Sha256>, T>(secret, signed, then),
+        HmacAlgorithm::Sha512 => with_mac::<Hmac<Sha512>, T>(secret, signed, then),
+    }
+}
+
+fn with_mac<M: Mac + KeyInit, T>(secret: &Secret, signed: &[&[u8]], then: impl FnOnce(&[u8]) -> T) -> T {
+    #[expect(clippy::expect_used, reason = "HMAC takes keys of any length (RFC 2104)")]
+    let mut mac = <M as KeyInit>::new_from_slice(secret.expose()).expect("any key fits");
     for part in signed {
         mac.update(part);
     }
-    mac.verify_slice(signature).is_ok()
+    then(&mac.finalize().into_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 
     fn mac(key: &str, body: &[u8]) -> Vec<u8> {
-        let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key.as_bytes()).unwrap();
-        mac.update(body);
-        mac.finalize().into_bytes().to_vec()
+        hmac(HmacAlgorithm::Sha256, &Secret::new(key).unwrap(), &[body])
     }
 
     fn proven(secrets: &[&str], signatures: &[&[u8]]) -> bool {
@@ -99,6 +158,39 @@ mod tests {
         }
         assert!(!proven(&["k"], &[]));
         assert!(!proven(&[], &[&good]));
+    }
+
+    #[test]
+    fn hashes_are_those_of_rfc_2202_and_4231() {
+        let key = Secret::new("Jefe").unwrap();
+        let hash = |algorithm| hmac(algorithm, &key, &[b"what do ya want ", b"for nothing?"]);
+        assert_eq!(hash(HmacAlgorithm::Sha1)[..4], [0xef, 0xfc, 0xdf, 0x6a]);
+        assert_eq!(hash(HmacAlgorithm::Sha256)[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+        assert_eq!(hash(HmacAlgorithm::Sha512)[..4], [0x16, 0x4b, 0x7a, 0x7b]);
+    }
+
+    #[test]
+    fn a_public_key_checks_what_its_private_half_signed() {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
+        let signature = pair.sign(b"body").as_ref().to_vec();
+        let check = |key: &[u8], signed: &[u8], signature: &[u8]| {
+            Proof::public_key(PublicKeyAlgorithm::Ed25519, &[key], &[signed], [signature]).is_some()
+        };
+        let key = pair.public_key().as_ref();
+        assert!(check(key, b"body", &signature));
+        assert!(!check(key, b"other", &signature));
+        assert!(!check(&[0; 32], b"body", &signature));
+        assert!(!check(&key[..31], b"body", &signature));
+        assert!(!check(key, b"body", b""));
+    }
+
+    #[test]
+    fn a_token_is_equal_as_a_whole() {
+        let secrets = [Secret::new("old").unwrap(), Secret::new("new").unwrap()];
+        assert!(Proof::token(&secrets, b"new").is_some());
+        for bad in [&b"ne"[..], b"new ", b"", b"oldnew"] {
+            assert!(Proof::token(&secrets, bad).is_none());
+        }
     }
 
     #[test]
