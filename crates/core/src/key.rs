@@ -9,7 +9,7 @@ use crate::state::UnknownWord;
 /// Longest event id in bytes. Longer ones are refused with 400: a key that is cut short would merge two events.
 pub const EVENT_ID_BYTES_MAX: usize = 255;
 /// Longest source name in bytes; it is part of a URL and of every key.
-pub const SOURCE_NAME_BYTES_MAX: usize = 64;
+const SOURCE_NAME_BYTES_MAX: usize = 64;
 
 /// Why a name or id cannot be a key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -34,6 +34,16 @@ pub enum Claim {
     Duplicate { status: Status, requeue: bool },
 }
 
+/// What a duplicate does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ClaimMode {
+    /// It is answered and not processed.
+    #[default]
+    Enforce,
+    /// It is counted and processed all the same: for moving a live endpoint over and looking first.
+    Observe,
+}
+
 /// A word that is no state or outcome: the database and this program are of different versions.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} {word:?} in the ledger")]

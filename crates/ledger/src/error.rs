@@ -1,0 +1,30 @@
+//! Why the ledger could not do what it was asked.
+
+use hookledger_core::{InvalidName, UnknownWord};
+
+use crate::connect::ConnectError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    #[error("cannot connect to the ledger to {operation}")]
+    Connect { operation: &'static str, source: ConnectError },
+    /// The connection was dropped, so whether the statement took effect is not known.
+    #[error("the ledger did not answer in time to {operation}")]
+    NoAnswer { operation: &'static str },
+    #[error("cannot {operation}")]
+    Query { operation: &'static str, source: tokio_postgres::Error },
+    /// The database was written by another version of this program.
+    #[error("the ledger holds a row that cannot be read")]
+    UnknownWord(#[from] UnknownWord),
+    #[error("the ledger holds a key that cannot be read")]
+    InvalidName(#[from] InvalidName),
+}
+
+/// Whether nothing more can be done on the connection that gave this error.
+pub(crate) fn connection_is_lost(error: &tokio_postgres::Error) -> bool {
+    match error.as_db_error() {
+        // 57P01 to 57P03: the server shuts down or the session was terminated; the socket follows.
+        Some(db) => db.code().code().starts_with("57P"),
+        None => error.is_closed() || std::error::Error::source(error).is_some_and(|s| s.is::<std::io::Error>()),
+    }
+}

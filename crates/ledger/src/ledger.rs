@@ -1,0 +1,109 @@
+//! The one connection of an environment, and how a statement gets over it.
+//!
+//! Invariant: an operation is one statement in one round trip, safe to send again, so that a connection which died while
+//! Lambda had frozen the process costs one retry on a fresh one and nothing else.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use crate::connect::{DatabaseConfig, connect};
+use crate::error::{LedgerError, connection_is_lost};
+
+pub struct Ledger {
+    config: DatabaseConfig,
+    client: Option<Client>,
+    answer_within: Duration,
+}
+
+pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// Rows, and whether they came from a second try: then the first may have taken effect too.
+pub(crate) struct Answer {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) second_try: bool,
+}
+
+impl Ledger {
+    /// `answer_within` bounds each operation as a whole: connecting, a first try and a second one.
+    pub fn new(config: DatabaseConfig, answer_within: Duration) -> Self {
+        Self { config, client: None, answer_within }
+    }
+
+    /// Opens the connection ahead of the first operation, in a function's init. An error here may be only logged: the
+    /// first operation tries again.
+    pub async fn warm(&mut self) -> Result<(), LedgerError> {
+        self.client("connect", Instant::now() + self.answer_within).await.map(|_| ())
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&mut self) -> Result<(), LedgerError> {
+        self.query("ping", "SELECT 1", &[]).await.map(|_| ())
+    }
+
+    pub(crate) async fn query(
+        &mut self,
+        operation: &'static str,
+        sql: &str,
+        params: &[Param<'_>],
+    ) -> Result<Answer, LedgerError> {
+        let deadline = Instant::now() + self.answer_within;
+        // A dead socket gives no answer at all, so the first try must leave time for a second.
+        let first = self.query_once(operation, sql, params, Instant::now() + self.answer_within / 2).await;
+        match first {
+            Ok(rows) => Ok(Answer { rows, second_try: false }),
+            Err(_) if self.client.is_none() => {
+                let rows = self.query_once(operation, sql, params, deadline).await?;
+                Ok(Answer { rows, second_try: true })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// One try. The connection is given up where it cannot be trusted any more.
+    async fn query_once(
+        &mut self,
+        operation: &'static str,
+        sql: &str,
+        params: &[Param<'_>],
+        deadline: Instant,
+    ) -> Result<Vec<Row>, LedgerError> {
+        let client = self.client(operation, deadline).await?;
+        match timeout_at(deadline, client.query_typed(sql, params)).await {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(source)) => {
+                if connection_is_lost(&source) {
+                    self.client = None;
+                }
+                Err(LedgerError::Query { operation, source })
+            }
+            Err(_) => {
+                self.client = None;
+                Err(LedgerError::NoAnswer { operation })
+            }
+        }
+    }
+
+    pub(crate) async fn client(&mut self, operation: &'static str, deadline: Instant) -> Result<&mut Client, LedgerError> {
+        let live = match self.client.take() {
+            Some(client) if !client.is_closed() => client,
+            _ => timeout_at(deadline, connect(&self.config))
+                .await
+                .map_err(|_| LedgerError::NoAnswer { operation })?
+                .map_err(|source| LedgerError::Connect { operation, source })?,
+        };
+        Ok(self.client.insert(live))
+    }
+
+    pub(crate) fn answer_within(&self) -> Duration {
+        self.answer_within
+    }
+
+    /// Gives the connection up, for one that is in the middle of something which must not be waited for. The server notices that
+    /// the socket is closed, or its `statement_timeout` ends the statement.
+    pub fn disconnect(&mut self) {
+        self.client = None;
+    }
+}

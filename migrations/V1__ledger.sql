@@ -1,0 +1,144 @@
+-- The ledger: one narrow row per event, for ever. It is the deduplication key, the outbox and the state of the event.
+CREATE TABLE webhook_event (
+    source          text        NOT NULL,
+    event_id        text        NOT NULL,
+    event_type      text        NOT NULL,
+    -- The object the event is about and the provider's version of it, as the version guard compares them.
+    account         text,
+    object_kind     text,
+    object_id       text,
+    version         bigint,                 -- microseconds since 1970 UTC, by the provider's clock
+    lifecycle       text        NOT NULL,
+    via             text        NOT NULL,
+    received_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
+    status          text        NOT NULL DEFAULT 'claimed',
+    attempts        integer     NOT NULL DEFAULT 0,
+    lease_token     bigint      NOT NULL DEFAULT 0,
+    lease_until     timestamptz,
+    next_attempt_at timestamptz,
+    requeued_at     timestamptz,            -- last time its id was sent to the queue again
+    settled_at      timestamptz,            -- when it left the working set, settled or as a dead letter
+    outcome         text,
+    last_error      text,
+    would_skip      integer     NOT NULL DEFAULT 0,  -- duplicates processed all the same in observe mode
+
+    -- Two providers may use one id. No serial id: ON CONFLICT would burn a number for every duplicate.
+    CONSTRAINT webhook_event_pkey PRIMARY KEY (source, event_id),
+    CONSTRAINT webhook_event_source_fits CHECK (octet_length(source) BETWEEN 1 AND 64),
+    CONSTRAINT webhook_event_id_fits CHECK (octet_length(event_id) BETWEEN 1 AND 255),
+    CONSTRAINT webhook_event_status_known CHECK (status IN ('claimed', 'processing', 'failed', 'settled', 'dead_letter')),
+    CONSTRAINT webhook_event_outcome_known CHECK (outcome IN ('applied', 'stale', 'ignored')),
+    CONSTRAINT webhook_event_lifecycle_known CHECK (lifecycle IN ('created', 'updated', 'deleted')),
+    CONSTRAINT webhook_event_via_known CHECK (via IN ('webhook', 'replay', 'spill')),
+    CONSTRAINT webhook_event_object_whole CHECK (num_nulls(account, object_kind, object_id) IN (0, 3)),
+    CONSTRAINT webhook_event_outcome_when_settled CHECK ((status = 'settled') = (outcome IS NOT NULL)),
+    CONSTRAINT webhook_event_settled_at_when_done CHECK ((status IN ('settled', 'dead_letter')) = (settled_at IS NOT NULL)),
+    CONSTRAINT webhook_event_lease_when_processing CHECK ((status = 'processing') = (lease_until IS NOT NULL)),
+    CONSTRAINT webhook_event_due_when_failed CHECK ((status = 'failed') = (next_attempt_at IS NOT NULL)),
+    CONSTRAINT webhook_event_attempted CHECK (attempts >= CASE WHEN status IN ('processing', 'failed') THEN 1 ELSE 0 END)
+) WITH (fillfactor = 85);
+
+-- Over the backlog only, so a poll costs the backlog and never the history. `status` stays out of key and predicate:
+-- leasing an event is then a heap-only update.
+CREATE INDEX webhook_event_unsettled ON webhook_event (received_at) WHERE settled_at IS NULL;
+
+-- Dead letters, which stay until somebody asks for them again. Said without `status`, for the same reason.
+CREATE INDEX webhook_event_dead_letter ON webhook_event (settled_at) WHERE settled_at IS NOT NULL AND outcome IS NULL;
+
+-- For lists and pruning by time: rows stand on disk in about this order, so a summary per block range is enough.
+CREATE INDEX webhook_event_received ON webhook_event USING brin (received_at);
+
+-- The truth: the bytes that were signed. Never jsonb: `\u0000`, a lone surrogate or 1e400000 are bodies that a provider
+-- can send and jsonb refuses.
+CREATE TABLE webhook_payload (
+    source      text        NOT NULL,
+    event_id    text        NOT NULL,
+    received_at timestamptz NOT NULL,
+    headers     jsonb       NOT NULL,
+    body        bytea       NOT NULL,
+    CONSTRAINT webhook_payload_pkey PRIMARY KEY (source, event_id, received_at)
+) PARTITION BY RANGE (received_at);
+
+-- So that nothing is ever refused, whatever its date.
+CREATE TABLE webhook_payload_default PARTITION OF webhook_payload DEFAULT;
+
+-- Makes the partition of a month (UTC), and moves into it what the default partition holds of that month.
+CREATE FUNCTION webhook_payload_add_month(month date) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    first timestamptz := date_trunc('month', month)::timestamp AT TIME ZONE 'UTC';
+    next  timestamptz := (date_trunc('month', month) + interval '1 month')::timestamp AT TIME ZONE 'UTC';
+    part  text        := 'webhook_payload_' || to_char(month, 'YYYYMM');
+BEGIN
+    IF to_regclass(part) IS NOT NULL THEN
+        RETURN false;
+    END IF;
+    LOCK TABLE webhook_payload IN ACCESS EXCLUSIVE MODE;
+    EXECUTE format('CREATE TABLE %I (LIKE webhook_payload INCLUDING ALL)', part);
+    EXECUTE format('WITH moved AS (DELETE FROM webhook_payload_default WHERE received_at >= %L AND received_at < %L RETURNING *)
+                    INSERT INTO %I SELECT * FROM moved', first, next, part);
+    EXECUTE format('ALTER TABLE webhook_payload ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', part, first, next);
+    RETURN true;
+END $$;
+
+-- Drops the partitions of months (UTC) that ended before `cutoff`, except where a row still needs its payload.
+CREATE FUNCTION webhook_payload_drop_before(cutoff timestamptz) RETURNS TABLE (part text, dropped boolean) LANGUAGE plpgsql AS $$
+DECLARE
+    first timestamptz;
+    next  timestamptz;
+BEGIN
+    FOR part IN
+        SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'webhook_payload'::regclass AND c.relname ~ '^webhook_payload_[0-9]{6}$' ORDER BY 1
+    LOOP
+        first := to_date(right(part, 6), 'YYYYMM')::timestamp AT TIME ZONE 'UTC';
+        next := (to_date(right(part, 6), 'YYYYMM') + interval '1 month')::timestamp AT TIME ZONE 'UTC';
+        CONTINUE WHEN next > cutoff;
+        -- Locked first, so that no row can become in need of it between the look and the drop.
+        EXECUTE format('LOCK TABLE %I IN ACCESS EXCLUSIVE MODE', part);
+        dropped := NOT EXISTS (
+            SELECT FROM webhook_event e
+            WHERE e.received_at >= first AND e.received_at < next AND (e.settled_at IS NULL OR e.outcome IS NULL));
+        IF dropped THEN
+            EXECUTE format('DROP TABLE %I', part);
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+SELECT webhook_payload_add_month((now() AT TIME ZONE 'UTC')::date),
+       webhook_payload_add_month((now() AT TIME ZONE 'UTC' + interval '1 month')::date);
+
+-- NULL where jsonb cannot hold the body.
+CREATE FUNCTION webhook_body_as_json(body bytea) RETURNS jsonb LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+    RETURN convert_from(body, 'UTF8')::jsonb;
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END $$;
+
+CREATE VIEW webhook_payload_json AS
+    SELECT source, event_id, received_at, headers, webhook_body_as_json(body) AS payload FROM webhook_payload;
+
+-- The version guard's memory: the newest version of each object that was applied.
+CREATE TABLE webhook_object (
+    source         text    NOT NULL,
+    account        text    NOT NULL,
+    kind           text    NOT NULL,
+    object_id      text    NOT NULL,
+    version        bigint  NOT NULL,
+    deleted        boolean NOT NULL,
+    event_id       text    NOT NULL,    -- the event whose state is in force
+    tied_event_ids text[]  NOT NULL,    -- every event seen of this version, from which the newest is chosen
+    CONSTRAINT webhook_object_pkey PRIMARY KEY (source, account, kind, object_id),
+    CONSTRAINT webhook_object_in_force_is_tied CHECK (event_id = ANY (tied_event_ids))
+) WITH (fillfactor = 85);
+
+-- What people and the system did to rows outside of an event's normal way.
+CREATE TABLE webhook_audit (
+    at       timestamptz NOT NULL DEFAULT clock_timestamp(),
+    action   text        NOT NULL,
+    source   text        NOT NULL,
+    event_id text        NOT NULL,
+    detail   text        NOT NULL DEFAULT ''
+);
+CREATE INDEX webhook_audit_event ON webhook_audit (source, event_id);
