@@ -31,7 +31,7 @@ impl Event {
 
     /// The body as `T`. A body that does not fit will not fit next time either, so the error is permanent.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HandlerError> {
-        serde_json::from_slice(&self.body).map_err(|e| HandlerError::permanent(format!("cannot read the event's body: {e}")))
+        serde_json::from_slice(&self.body).map_err(HandlerError::permanent)
     }
 
     /// The version to compare by. One further in the future than any clock error explains is capped, because it would

@@ -1,5 +1,6 @@
 //! What a handler declares and how it fails. The trait of handlers itself needs a database transaction and lives in the worker.
 
+use std::error::Error;
 use std::fmt;
 
 /// Whether an event carries an object's whole state or a change to it.
@@ -11,44 +12,52 @@ pub enum Ordering {
     Delta,
 }
 
+/// What went wrong inside, or words about it.
+pub type Reason = Box<dyn Error + Send + Sync>;
+
 /// Why a handler could not apply an event. Its text goes into the ledger's `last_error`, so keep secrets out of it.
 ///
 /// `?` on any error makes it retryable. It is no `std::error::Error` itself, which is what allows that.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum HandlerError {
     /// Worth another try: a lock, a timeout, a service that is down.
-    Retryable(String),
+    Retryable(Reason),
     /// Will fail the same way every time: goes to `dead_letter` at once.
-    Permanent(String),
+    Permanent(Reason),
 }
 
 impl HandlerError {
-    pub fn retryable(reason: impl fmt::Display) -> Self {
-        Self::Retryable(reason.to_string())
+    pub fn retryable(reason: impl Into<Reason>) -> Self {
+        Self::Retryable(reason.into())
     }
 
-    pub fn permanent(reason: impl fmt::Display) -> Self {
-        Self::Permanent(reason.to_string())
+    pub fn permanent(reason: impl Into<Reason>) -> Self {
+        Self::Permanent(reason.into())
+    }
+
+    pub fn reason(&self) -> &(dyn Error + Send + Sync + 'static) {
+        match self {
+            Self::Retryable(reason) | Self::Permanent(reason) => reason.as_ref(),
+        }
     }
 }
 
+/// The reason with its causes.
 impl fmt::Display for HandlerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Retryable(reason) | Self::Permanent(reason) => f.write_str(reason),
+        write!(f, "{}", self.reason())?;
+        let mut cause = self.reason().source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
         }
+        Ok(())
     }
 }
 
-impl<E: std::error::Error> From<E> for HandlerError {
+impl<E: Error + Send + Sync + 'static> From<E> for HandlerError {
     fn from(error: E) -> Self {
-        let mut chain = error.to_string();
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            chain = format!("{chain}: {error}");
-            cause = error.source();
-        }
-        Self::Retryable(chain)
+        Self::Retryable(error.into())
     }
 }
 
@@ -56,12 +65,18 @@ impl<E: std::error::Error> From<E> for HandlerError {
 mod tests {
     use super::*;
 
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot write the page")]
+    struct Outer(#[source] std::io::Error);
+
     #[test]
-    fn a_question_mark_keeps_the_whole_chain() {
+    fn a_question_mark_makes_any_error_retryable_and_keeps_its_causes() {
         fn fails() -> Result<(), HandlerError> {
-            Err(std::io::Error::other("disk on fire"))?;
+            Err(Outer(std::io::Error::other("disk on fire")))?;
             Ok(())
         }
-        assert_eq!(fails(), Err(HandlerError::Retryable("disk on fire".into())));
+        let error = fails().unwrap_err();
+        assert!(matches!(error, HandlerError::Retryable(_)));
+        assert_eq!(error.to_string(), "cannot write the page: disk on fire");
     }
 }
