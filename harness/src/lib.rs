@@ -1,1 +1,25 @@
-//! stub
+//! Starts the local parts that tests, the demo and daily work run against: Postgres, the AWS emulator, the functions.
+//!
+//! Invariants: everything listens on 127.0.0.1 only; nothing that was started outlives the process that started it, even
+//! if that is killed; a missing prerequisite is one sentence that names it and the command that mends it.
+//! It would change if another tool played one of these parts.
+
+mod cargo;
+mod emulator;
+mod place;
+mod postgres;
+pub mod preflight;
+pub mod sign;
+mod venv;
+mod wait;
+mod watch;
+mod watchdog;
+
+pub use cargo::cargo;
+pub use emulator::{Emulator, EmulatorOptions, Message};
+pub use place::{free_port, root, setting};
+pub use postgres::{Postgres, PostgresOptions};
+pub use venv::{Venv, venv, venv_with_progress};
+pub use wait::{block_on, until};
+pub use watch::Watch;
+pub use watchdog::{Service, Signal};

