@@ -5,36 +5,46 @@ use native_tls::{Certificate, Protocol, TlsConnector};
 use postgres_native_tls::MakeTlsConnector;
 use tokio_postgres::config::Host;
 
+use crate::connect::ConnectError;
+
 /// Roots of RDS and Aurora: each region has three of its own, under a `# region` line. See `certs/README.md`.
 const RDS_ROOTS: &str = include_str!("../certs/rds.pem");
 
 /// Roots of Amazon Trust Services, which RDS Proxy's certificates are issued under.
 const AMAZON_TRUST_ROOTS: &str = include_str!("../certs/amazon-trust.pem");
 
-/// The system's roots are left out: any of some 140 authorities could vouch for the database, and reading them is most of
-/// a cold start's TLS time.
-pub(crate) fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, native_tls::Error> {
-    let mut builder = TlsConnector::builder();
-    builder.disable_built_in_roots(true).min_protocol_version(Some(Protocol::Tlsv12));
+/// The system's roots are not trusted: any of some 140 authorities could vouch for the database.
+pub(crate) fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, ConnectError> {
     let roots = match ca_pem {
-        Some(pem) => Certificate::stack_from_pem(pem)?,
+        Some(pem) => certificates(pem)?,
         None => amazon_roots(hosts)?,
     };
+    let mut builder = TlsConnector::builder();
+    builder.disable_built_in_roots(true).min_protocol_version(Some(Protocol::Tlsv12));
     for root in roots {
         builder.add_root_certificate(root);
     }
-    Ok(MakeTlsConnector::new(builder.build()?))
+    Ok(MakeTlsConnector::new(builder.build().map_err(|error| ConnectError::CaCertificates(error.into()))?))
 }
 
-/// Parsing every region's roots would take longer than the handshake, and a certificate of one region is never right for
-/// another, so the host name chooses.
-fn amazon_roots(hosts: &[Host]) -> Result<Vec<Certificate>, native_tls::Error> {
-    let mut roots = Certificate::stack_from_pem(AMAZON_TRUST_ROOTS.as_bytes())?;
+fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, ConnectError> {
+    match Certificate::stack_from_pem(pem) {
+        // Trusting nothing is safe, but the refusal that follows would name the wrong culprit.
+        Ok(none) if none.is_empty() => Err(ConnectError::CaCertificates("no certificate in PEM form".into())),
+        Ok(some) => Ok(some),
+        Err(error) => Err(ConnectError::CaCertificates(error.into())),
+    }
+}
+
+/// Every region's roots take 3 ms to parse, one region's a quarter of one, and a certificate of one region is never right for
+/// another. So the host name chooses.
+fn amazon_roots(hosts: &[Host]) -> Result<Vec<Certificate>, ConnectError> {
+    let mut roots = certificates(AMAZON_TRUST_ROOTS.as_bytes())?;
     for host in hosts {
         if let Host::Tcp(name) = host
             && let Some(pem) = region(name).and_then(rds_roots)
         {
-            roots.extend(Certificate::stack_from_pem(pem.as_bytes())?);
+            roots.extend(certificates(pem.as_bytes())?);
         }
     }
     Ok(roots)
@@ -48,4 +58,51 @@ fn region(host: &str) -> Option<&str> {
 
 fn rds_roots(region: &str) -> Option<&'static str> {
     RDS_ROOTS.split("# ").find_map(|section| section.strip_prefix(region)?.strip_prefix('\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use openssl::x509::X509;
+
+    use super::*;
+
+    fn regions() -> Vec<&'static str> {
+        RDS_ROOTS.split("# ").skip(1).map(|section| section.lines().next().unwrap()).collect()
+    }
+
+    #[test]
+    fn every_region_has_its_own_three_self_signed_roots() {
+        assert_eq!(regions().len(), 27);
+        for region in regions() {
+            let roots = X509::stack_from_pem(rds_roots(region).unwrap().as_bytes()).unwrap();
+            let mut names: Vec<String> = roots.iter().map(common_name).collect();
+            names.sort();
+            let expected = ["ECC384", "RSA2048", "RSA4096"].map(|key| format!("Amazon RDS {region} Root CA {key} G1"));
+            assert_eq!(names, expected);
+            assert!(roots.iter().all(is_self_signed));
+        }
+        let proxy = X509::stack_from_pem(AMAZON_TRUST_ROOTS.as_bytes()).unwrap();
+        assert_eq!(proxy.len(), 5);
+        assert!(proxy.iter().all(is_self_signed));
+    }
+
+    #[test]
+    fn the_host_name_chooses_the_roots() {
+        let chosen = |host: &str| amazon_roots(&[Host::Tcp(host.into())]).unwrap().len();
+        assert_eq!(chosen("db.c1x.eu-west-1.rds.amazonaws.com"), 5 + 3);
+        assert_eq!(chosen("db.cluster-ro-c1x.us-east-1.rds.amazonaws.com"), 5 + 3);
+        assert_eq!(chosen("proxy.proxy-c1x.us-east-1.rds.amazonaws.com"), 5 + 3);
+        assert_eq!(chosen("db.c1x.mars-north-1.rds.amazonaws.com"), 5);
+        assert_eq!(chosen("eu-west-1.rds.amazonaws.com.attacker.example"), 5);
+        assert_eq!(chosen("localhost"), 5);
+    }
+
+    fn common_name(certificate: &X509) -> String {
+        let name = certificate.subject_name().entries_by_nid(openssl::nid::Nid::COMMONNAME).next().unwrap();
+        name.data().to_string().unwrap()
+    }
+
+    fn is_self_signed(certificate: &X509) -> bool {
+        certificate.verify(&certificate.public_key().unwrap()).unwrap()
+    }
 }

@@ -6,6 +6,7 @@ use hookledger_core::{EventRef, Outcome};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, Transaction};
 
+use crate::connect::begin;
 use crate::error::LedgerError;
 use crate::lease::Lease;
 use crate::ledger::{Ledger, Param};
@@ -57,7 +58,7 @@ impl Ledger {
         let operation = "begin a transaction";
         let deadline = tokio::time::Instant::now() + self.answer_within();
         let client = self.client(operation, deadline).await?;
-        match tokio::time::timeout_at(deadline, client.transaction()).await {
+        match tokio::time::timeout_at(deadline, begin(client)).await {
             Ok(Ok(transaction)) => Ok(Work { transaction }),
             Ok(Err(source)) => Err(LedgerError::Query { operation, source }),
             Err(_) => Err(LedgerError::NoAnswer { operation }),
