@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hookledger_harness::{Emulator, Postgres, block_on, until};
@@ -17,9 +17,9 @@ fn ask(url: &str, sql: &str) -> anyhow::Result<String> {
         let work = async move { client.simple_query(sql).await };
         let (answers, connection) = tokio::join!(work, connection);
         connection?;
-        let text = answers?.into_iter().rev().find_map(|answer| match answer {
-            SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-            _ => None,
+        let text = answers?.into_iter().rev().find_map(|answer| {
+            let SimpleQueryMessage::Row(row) = answer else { return None };
+            row.get(0).map(str::to_owned)
         });
         Ok(text.unwrap_or_default())
     })
@@ -63,16 +63,50 @@ fn the_wheels_server_works_without_one_on_the_machine() {
 
 #[test]
 fn nothing_outlives_an_owner_that_is_killed() {
-    let mut owner =
-        Command::new(env!("CARGO_BIN_EXE_hookledger-postgres")).stdout(Stdio::piped()).spawn().expect("start the owner");
-    let mut url = String::new();
-    BufReader::new(owner.stdout.take().unwrap()).read_line(&mut url).unwrap();
-    let folder = ask(url.trim(), "SHOW data_directory").unwrap();
-    // SIGKILL: it has no chance to clean up.
-    owner.kill().unwrap();
-    owner.wait().unwrap();
-    until("the server to stop", SOON, || Ok(ask(url.trim(), "SELECT ''").is_err())).unwrap();
+    let owner = Owner::start("").unwrap();
+    let url = owner.url.clone();
+    let folder = ask(&url, "SHOW data_directory").unwrap();
+    drop(owner);
+    until("the server to stop", SOON, || Ok(ask(&url, "SELECT ''").is_err())).unwrap();
     until("its folder to go", SOON, || Ok(!Path::new(&folder).exists())).unwrap();
+}
+
+#[test]
+fn on_the_server_of_database_url_only_databases_come_and_go() {
+    let server = Postgres::options().own().start().unwrap();
+    let owner = Owner::start(&server.url()).unwrap();
+    let database = ask(&owner.url, "SELECT current_database()").unwrap();
+    assert!(database.starts_with("hookledger_") && owner.url.contains(&format!(":{}/", server.port())), "{}", owner.url);
+    drop(owner);
+    let still_there = format!("SELECT count(*) FROM pg_database WHERE datname = '{database}'");
+    until("the database to be dropped", SOON, || Ok(ask(&server.url(), &still_there)? == "0")).unwrap();
+}
+
+/// A process that owns a Postgres.
+struct Owner {
+    process: Child,
+    url: String,
+}
+
+impl Owner {
+    fn start(database_url: &str) -> std::io::Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hookledger-postgres"));
+        let process = command.env("DATABASE_URL", database_url).stdout(Stdio::piped()).spawn()?;
+        let mut owner = Self { process, url: String::new() };
+        if let Some(output) = &mut owner.process.stdout {
+            BufReader::new(output).read_line(&mut owner.url)?;
+        }
+        owner.url.truncate(owner.url.trim_end().len());
+        Ok(owner)
+    }
+}
+
+impl Drop for Owner {
+    /// By SIGKILL: it has no chance to clean up.
+    fn drop(&mut self) {
+        let _killed = self.process.kill();
+        let _reaped = self.process.wait();
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::thread;
 
 fn main() -> anyhow::Result<()> {
-    let postgres = hookledger_harness::Postgres::options().own().start()?;
+    let postgres = hookledger_harness::Postgres::start()?;
     println!("{}", postgres.url());
     loop {
         thread::park();
