@@ -1,1 +1,3 @@
-fn main() {}
+//! End to end, on real parts: one binary, a module per subject.
+
+mod infra;

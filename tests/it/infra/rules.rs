@@ -1,0 +1,129 @@
+//! What must hold of infra/template.yaml. A rule answers with what is wrong, and with nothing if all is well.
+
+mod flow;
+mod permissions;
+
+use serde_json::Value;
+
+use super::template::{Template, each, short};
+
+pub(crate) struct Rule {
+    pub(crate) name: &'static str,
+    pub(crate) complaints: fn(&Template) -> Vec<String>,
+}
+
+pub(crate) const RULES: &[Rule] = &[
+    Rule { name: "numbers", complaints: flow::numbers },
+    Rule { name: "times nest", complaints: flow::times_nest },
+    Rule { name: "connections add up", complaints: flow::connections_add_up },
+    Rule { name: "queues", complaints: flow::queues },
+    Rule { name: "event sources", complaints: flow::event_sources },
+    Rule { name: "http api", complaints: http_api },
+    Rule { name: "logs", complaints: logs },
+    Rule { name: "roles", complaints: permissions::roles },
+    Rule { name: "wildcards", complaints: permissions::wildcards },
+    Rule { name: "callers", complaints: permissions::callers },
+    Rule { name: "environment", complaints: environment },
+    Rule { name: "functions", complaints: functions },
+    Rule { name: "plain yaml", complaints: plain_yaml },
+];
+
+const FUNCTIONS: [&str; 3] = ["Receiver", "Sweeper", "Worker"];
+
+fn http_api(t: &Template) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut routes: Vec<_> = t.all("AWS::ApiGatewayV2::Route").iter().map(|(_, r)| short(&r["RouteKey"])).collect();
+    routes.sort();
+    if routes != ["ANY /webhooks/{source}", "GET /health"] {
+        wrong.push(format!("routes are {routes:?}"));
+    }
+    for column in ["ThrottlingRateLimit", "ThrottlingBurstLimit"] {
+        if t.number("HttpStage", &format!("/DefaultRouteSettings/{column}")).is_none_or(|n| n < 1) {
+            wrong.push(format!("the API has no {column}"));
+        }
+    }
+    let format = t.properties("HttpStage")["AccessLogSettings"]["Format"].as_str().unwrap_or_default();
+    if serde_json::from_str::<Value>(format).is_err() {
+        wrong.push("access logs are not JSON".into());
+    }
+    if ["querystring", "header", "body", "authorizer"].iter().any(|word| format.to_lowercase().contains(word)) {
+        wrong.push("access logs can hold a secret".into());
+    }
+    if short(&t.properties("HttpStage")["AccessLogSettings"]["DestinationArn"]) != "ApiLogs.Arn" {
+        wrong.push("the API has no access logs".into());
+    }
+    wrong
+}
+
+fn logs(t: &Template) -> Vec<String> {
+    let groups = t.all("AWS::Logs::LogGroup");
+    let forever = groups.iter().filter(|(name, _)| t.number(name, "/RetentionInDays").is_none_or(|days| days < 1));
+    let mut wrong: Vec<_> = forever.map(|(name, _)| format!("{name} never expires")).collect();
+    for (name, function) in t.all("AWS::Lambda::Function") {
+        let group = short(&function["LoggingConfig"]["LogGroup"]);
+        if group != format!("{name}Logs") || !groups.iter().any(|(known, _)| *known == group) {
+            wrong.push(format!("{name} logs to {group}"));
+        }
+    }
+    wrong
+}
+
+const EVERY_FUNCTION: [&str; 6] =
+    ["CLAIM_MODE", "DATABASE_CA_PEM", "DATABASE_SECRET_ARN", "DATABASE_TLS", "QUEUE_URL", "SPILL_QUEUE_URL"];
+
+fn environment(t: &Template) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for function in FUNCTIONS {
+        let mut want = EVERY_FUNCTION.to_vec();
+        if function == "Sweeper" {
+            want.extend(["LEDGER_RETENTION_DAYS", "PAYLOAD_RETENTION_DAYS"]);
+            want.sort_unstable();
+        }
+        let variables = &t.properties(function)["Environment"]["Variables"];
+        let mut names: Vec<_> = variables.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        if names != want {
+            wrong.push(format!("{function} has the variables {names:?}"));
+        }
+        if variables["DATABASE_TLS"] != "verify-full" {
+            wrong.push(format!("{function} does not verify the database's certificate"));
+        }
+    }
+    wrong
+}
+
+fn functions(t: &Template) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let names: Vec<_> = t.all("AWS::Lambda::Function").iter().map(|(name, _)| *name).collect();
+    if names != FUNCTIONS {
+        wrong.push(format!("functions are {names:?}"));
+    }
+    for name in FUNCTIONS {
+        let function = t.properties(name);
+        if function["Runtime"] != "provided.al2023" {
+            wrong.push(format!("{name} runs on {}", function["Runtime"]));
+        }
+        if each(&function["Architectures"]).into_iter().map(short).collect::<Vec<_>>() != ["Architecture"] {
+            wrong.push(format!("{name} has an architecture of its own"));
+        }
+        let metadata = &t.section("Resources")[name]["Metadata"];
+        if metadata["BuildMethod"] != "rust-cargolambda" || metadata["BuildProperties"]["Binary"] != name.to_lowercase() {
+            wrong.push(format!("{name} is built by {metadata}"));
+        }
+    }
+    if t.section("Parameters")["Architecture"]["Default"] != "arm64" {
+        wrong.push("arm64 is not the default".into());
+    }
+    let implicit = t.types().into_iter().filter(|kind| kind.starts_with("AWS::Serverless"));
+    wrong.extend(implicit.map(|kind| format!("{kind} was not expanded")));
+    wrong
+}
+
+/// CloudFormation knows neither YAML's anchors nor its aliases.
+fn plain_yaml(t: &Template) -> Vec<String> {
+    let values =
+        t.text().lines().filter_map(|line| line.split_once([':', '-']).map(|(_, value)| (line, value.trim_start())));
+    let anchored =
+        values.filter(|(_, value)| value.starts_with(['&', '*']) || value.starts_with(": *") || value.contains(" *"));
+    anchored.map(|(line, _)| format!("an anchor or an alias: {line}")).collect()
+}
