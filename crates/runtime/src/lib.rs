@@ -1,1 +1,29 @@
-//! stub
+//! What each function's `main` shares: settings, sources, secrets, records, the clock and the hint.
+//!
+//! Knows the process it runs in: its environment, its standard output, its clock. Invariant: a setting that is missing or
+//! wrong stops the start with an error that names it; nothing has a default that fails open.
+
+mod database;
+mod env;
+mod error_chain;
+mod hint;
+mod open;
+mod resp;
+mod secrets;
+mod settings;
+mod sources;
+mod telemetry;
+mod time;
+mod vault;
+
+pub use database::{DatabaseError, DatabaseSettings};
+pub use env::{Env, EnvError};
+pub use error_chain::error_chain;
+pub use hint::{HINT_BUDGET, HINT_TTL_S, Hint};
+pub use open::open_ledger;
+pub use secrets::{REFETCH_PAUSE_S, SECRETS_STALE_MAX_S, SecretStore, SecretsError, secrets_ttl_s};
+pub use settings::{ClaimMode, Queues, replay_token, retention};
+pub use sources::{LoadSourcesError, load_sources};
+pub use telemetry::{Metric, NAMESPACE, Record, Unit, init_logs};
+pub use time::now;
+pub use vault::{Vault, VaultError, Versions};

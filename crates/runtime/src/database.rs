@@ -1,0 +1,179 @@
+//! Where the database is: `DATABASE_URL`, `DATABASE_SECRET_ARN`, `DATABASE_TLS`, `DATABASE_CA_FILE`, `DATABASE_CA_PEM`.
+
+use std::path::PathBuf;
+
+use hookledger_core::Secret;
+use hookledger_ledger::{DatabaseConfig, Tls};
+use serde::Deserialize;
+
+use crate::env::{Env, EnvError};
+use crate::vault::{Vault, VaultError};
+
+#[derive(Debug, Clone)]
+pub struct DatabaseSettings {
+    url: Option<Secret>,
+    secret_id: Option<String>,
+    tls: Tls,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    #[error("cannot read {path} (DATABASE_CA_FILE)")]
+    CaFile { path: PathBuf, source: std::io::Error },
+    #[error("cannot fetch the database's credentials (DATABASE_SECRET_ARN)")]
+    Vault(#[from] VaultError),
+    #[error(
+        "the secret of DATABASE_SECRET_ARN is neither a postgres:// URL nor JSON with username and password, and host unless \
+         DATABASE_URL has it"
+    )]
+    Credentials,
+}
+
+/// The JSON that RDS and Secrets Manager's rotation keep credentials in; RDS's own leaves the place out.
+#[derive(Deserialize)]
+struct Credentials {
+    username: String,
+    password: String,
+    host: Option<String>,
+    port: Option<u16>,
+    dbname: Option<String>,
+}
+
+impl DatabaseSettings {
+    pub fn read(env: &Env) -> Result<Self, DatabaseError> {
+        let url = env.optional("DATABASE_URL")?.and_then(|url| Secret::new(url).ok());
+        let secret_id = env.optional("DATABASE_SECRET_ARN")?;
+        if url.is_none() && secret_id.is_none() {
+            return Err(EnvError::NotSet("DATABASE_URL".to_owned()).into());
+        }
+        Ok(Self { url, secret_id, tls: tls(env)? })
+    }
+
+    /// To be asked again when the database refuses the credentials: they may have been rotated.
+    pub async fn resolve(&self, vault: &Vault) -> Result<DatabaseConfig, DatabaseError> {
+        let url = match (&self.secret_id, &self.url) {
+            (Some(id), place) => {
+                let text = vault.fetch(id).await?.current;
+                let place = place.as_ref().and_then(|url| std::str::from_utf8(url.expose()).ok());
+                url_with_credentials(&text, place).ok_or(DatabaseError::Credentials)?
+            }
+            (None, Some(url)) => url.clone(),
+            (None, None) => return Err(EnvError::NotSet("DATABASE_URL".to_owned()).into()),
+        };
+        Ok(DatabaseConfig { url, tls: self.tls.clone() })
+    }
+}
+
+fn tls(env: &Env) -> Result<Tls, DatabaseError> {
+    match env.optional("DATABASE_TLS")?.as_deref() {
+        None | Some("verify-full") => Ok(Tls::VerifyFull { ca_pem: ca_pem(env)? }),
+        Some("disable") => Ok(Tls::Disable),
+        Some(_) => Err(EnvError::invalid("DATABASE_TLS", "verify-full or disable").into()),
+    }
+}
+
+fn ca_pem(env: &Env) -> Result<Option<Vec<u8>>, DatabaseError> {
+    match (env.optional("DATABASE_CA_FILE")?, env.optional("DATABASE_CA_PEM")?) {
+        (None, None) => Ok(None),
+        (None, Some(pem)) => Ok(Some(pem.into_bytes())),
+        (Some(path), None) => {
+            let read = std::fs::read(&path);
+            read.map(Some).map_err(|source| DatabaseError::CaFile { path: path.into(), source })
+        }
+        (Some(_), Some(_)) => Err(EnvError::invalid("DATABASE_CA_PEM", "unset where DATABASE_CA_FILE is set").into()),
+    }
+}
+
+/// `place` is `DATABASE_URL`: where it is set, it says host, port and database, and the secret says who.
+fn url_with_credentials(secret: &str, place: Option<&str>) -> Option<Secret> {
+    let secret = secret.trim();
+    if secret.starts_with("postgres://") || secret.starts_with("postgresql://") {
+        return Secret::new(secret).ok();
+    }
+    let Credentials { username, password, host, port, dbname } = serde_json::from_str(secret).ok()?;
+    let place = match (place, host) {
+        (Some(url), _) => {
+            let (_, rest) = url.split_once("://")?;
+            rest.rsplit_once('@').map_or(rest, |(_, place)| place).to_owned()
+        }
+        (None, Some(host)) => {
+            format!("{host}:{}/{}", port.unwrap_or(5432), percent_encoded(&dbname.unwrap_or_else(|| username.clone())))
+        }
+        (None, None) => return None,
+    };
+    Secret::new(format!("postgres://{}:{}@{place}", percent_encoded(&username), percent_encoded(&password))).ok()
+}
+
+/// Everything but RFC 3986's unreserved characters.
+fn percent_encoded(text: &str) -> String {
+    use std::fmt::Write;
+    text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+        out
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::tests::env;
+
+    #[track_caller]
+    fn check(secret: &str, place: Option<&str>, expected: Option<&str>) {
+        let url = url_with_credentials(secret, place);
+        assert_eq!(url.as_ref().map(|url| std::str::from_utf8(url.expose()).unwrap()), expected);
+    }
+
+    #[test]
+    fn a_stored_url_is_taken_as_it_is() {
+        check(" postgres://a:b@h/d\n", Some("postgres://other/d"), Some("postgres://a:b@h/d"));
+    }
+
+    #[test]
+    fn stored_credentials_are_encoded_into_a_url() {
+        let rds = r#"{"username":"app","password":"p@s:s/w%","host":"db.local","port":5433,"dbname":"hooks"}"#;
+        check(rds, None, Some("postgres://app:p%40s%3As%2Fw%25@db.local:5433/hooks"));
+        check(r#"{"username":"a","password":"b","host":"h"}"#, None, Some("postgres://a:b@h:5432/a"));
+    }
+
+    #[test]
+    fn the_place_comes_from_the_database_url_where_it_is_set() {
+        let managed = r#"{"username":"app","password":"x"}"#;
+        check(managed, Some("postgres://proxy:5432/hooks?a=b"), Some("postgres://app:x@proxy:5432/hooks?a=b"));
+        check(managed, Some("postgres://old:pw@proxy/hooks"), Some("postgres://app:x@proxy/hooks"));
+        check(managed, None, None);
+        check("hunter2", None, None);
+    }
+
+    #[test]
+    fn a_missing_database_stops_the_start() {
+        assert_eq!(DatabaseSettings::read(&env(&[])).unwrap_err().to_string(), "DATABASE_URL is not set");
+    }
+
+    #[test]
+    fn tls_is_verified_unless_it_is_disabled_in_so_many_words() {
+        let tls = |value: &str| tls(&env(&[("DATABASE_TLS", value)]));
+        assert_eq!(tls("").unwrap(), Tls::VerifyFull { ca_pem: None });
+        assert_eq!(tls("verify-full").unwrap(), Tls::VerifyFull { ca_pem: None });
+        assert_eq!(tls("disable").unwrap(), Tls::Disable);
+        for weaker in ["require", "prefer", "verify-ca", "Disable", "false"] {
+            assert_eq!(tls(weaker).unwrap_err().to_string(), "DATABASE_TLS must be verify-full or disable");
+        }
+    }
+
+    #[test]
+    fn an_own_authority_comes_from_one_place() {
+        let pem = ca_pem(&env(&[("DATABASE_CA_PEM", "pem")])).unwrap();
+        assert_eq!(pem.as_deref(), Some(&b"pem"[..]));
+        assert!(ca_pem(&env(&[("DATABASE_CA_PEM", "pem"), ("DATABASE_CA_FILE", "/f")])).is_err());
+        let error = ca_pem(&env(&[("DATABASE_CA_FILE", "/nowhere/ca.pem")])).unwrap_err();
+        assert_eq!(error.to_string(), "cannot read /nowhere/ca.pem (DATABASE_CA_FILE)");
+    }
+}

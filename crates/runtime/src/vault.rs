@@ -1,0 +1,121 @@
+//! Secrets Manager. Its client is built at the first use: a deployment whose secrets are all in the environment pays nothing.
+
+use std::time::Duration;
+
+use aws_config::BehaviorVersion;
+use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
+use aws_config::meta::credentials::CredentialsProviderChain;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
+use aws_config::retry::RetryConfig;
+use aws_config::timeout::TimeoutConfig;
+use aws_sdk_secretsmanager::Client;
+use aws_sdk_secretsmanager::error::{ProvideErrorMetadata, SdkError};
+use tokio::sync::OnceCell;
+
+/// Two attempts, their wait included. A refetch can stand between a provider and its answer.
+const OPERATION_MAX: Duration = Duration::from_millis(2_000);
+const ATTEMPT_MAX: Duration = Duration::from_millis(1_000);
+const CONNECT_MAX: Duration = Duration::from_millis(500);
+
+/// Answers about the secret itself, and not about the service's health.
+const REFUSALS: [&str; 5] = [
+    "AccessDeniedException",
+    "DecryptionFailure",
+    "InvalidParameterException",
+    "InvalidRequestException",
+    "ResourceNotFoundException",
+];
+
+#[derive(Debug, Default)]
+pub struct Vault {
+    client: OnceCell<Client>,
+}
+
+/// A secret's live texts.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Versions {
+    /// Staged as `AWSCURRENT`.
+    pub current: String,
+    /// Staged as `AWSPREVIOUS`: what `current` replaced.
+    pub previous: Option<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum VaultError {
+    /// Secrets Manager answered that it will not give this secret out: it does not exist, is being deleted, or is not
+    /// for this function.
+    #[error("secret {id} is not available: {code}")]
+    Refused { id: String, code: String },
+    /// There was no answer, or one that says to come again.
+    #[error("cannot fetch secret {id}")]
+    Unreachable { id: String, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("secret {id} has no text")]
+    NotText { id: String },
+}
+
+impl Vault {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub async fn fetch(&self, id: &str) -> Result<Versions, VaultError> {
+        let (current, previous) = futures_util::join!(self.version(id, "AWSCURRENT"), self.version(id, "AWSPREVIOUS"));
+        let previous = match previous {
+            Ok(text) => Some(text),
+            // Never rotated, or the old version's label was taken away. If the whole secret were refused, current says so.
+            Err(VaultError::Refused { .. } | VaultError::NotText { .. }) => None,
+            Err(error @ VaultError::Unreachable { .. }) => return Err(error),
+        };
+        Ok(Versions { current: current?, previous })
+    }
+
+    async fn version(&self, id: &str, stage: &str) -> Result<String, VaultError> {
+        let client = self.client.get_or_init(client).await;
+        let asked = client.get_secret_value().secret_id(id).version_stage(stage).send().await;
+        let answer = asked.map_err(|error| failure(id, error))?;
+        let text = answer.secret_string.filter(|text| !text.is_empty());
+        text.ok_or_else(|| VaultError::NotText { id: id.to_owned() })
+    }
+}
+
+impl From<Client> for Vault {
+    fn from(client: Client) -> Self {
+        Self { client: OnceCell::new_with(Some(client)) }
+    }
+}
+
+fn failure<E>(id: &str, error: SdkError<E>) -> VaultError
+where
+    E: std::error::Error + ProvideErrorMetadata + Send + Sync + 'static,
+{
+    let id = id.to_owned();
+    match error.code() {
+        Some(code) if REFUSALS.contains(&code) => VaultError::Refused { id, code: code.to_owned() },
+        // Too busy, a wrong clock, expired credentials: nothing was said about the secret.
+        Some(_) | None => VaultError::Unreachable { id, source: error.into() },
+    }
+}
+
+async fn client() -> Client {
+    let timeouts = TimeoutConfig::builder()
+        .connect_timeout(CONNECT_MAX)
+        .operation_attempt_timeout(ATTEMPT_MAX)
+        .operation_timeout(OPERATION_MAX)
+        .build();
+    let retries = RetryConfig::standard()
+        .with_max_attempts(2)
+        .with_initial_backoff(Duration::from_millis(50))
+        .with_max_backoff(Duration::from_millis(100));
+    // The default chains end in the instance metadata service, which a Lambda does not have: asking it takes seconds.
+    let region =
+        RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new()).or_else(ProfileFileRegionProvider::new());
+    let credentials = CredentialsProviderChain::first_try("environment", EnvironmentVariableCredentialsProvider::new())
+        .or_else("profile", ProfileFileCredentialsProvider::builder().build());
+    let config = aws_config::defaults(BehaviorVersion::latest())
+        .timeout_config(timeouts)
+        .retry_config(retries)
+        .region(region)
+        .credentials_provider(credentials);
+    Client::new(&config.load().await)
+}
