@@ -1,14 +1,15 @@
 //! A service that cannot outlive us. Each is the child of a small shell script that reads a pipe from this process: when
 //! our end closes, also because this process was killed, the script stops the service and removes its folder.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -43,11 +44,24 @@ impl Signal {
 #[derive(Debug)]
 pub struct Service {
     watchdog: Child,
-    orders: Option<ChildStdin>,
     end: Mutex<Receiver<String>>,
     ended: bool,
+    stopped: bool,
     stop_with: Signal,
     log: PathBuf,
+}
+
+/// Our ends of the watchdogs' pipes, by process id. Not in [`Service`], so that [`stop_everything`] reaches them all.
+static ORDERS: Mutex<BTreeMap<u32, ChildStdin>> = Mutex::new(BTreeMap::new());
+
+/// How many watchdogs have not ended yet.
+static WATCHDOGS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// Stops every service of this process and waits for their end: for a process that is about to exit without unwinding.
+pub fn stop_everything() {
+    locked(&ORDERS).clear();
+    let (running, change) = &WATCHDOGS;
+    drop(change.wait_timeout_while(locked(running), PATIENCE * 2, |running| *running > 0));
 }
 
 /// What [`Service::start`] needs to know besides the command.
@@ -67,36 +81,24 @@ impl Service {
     /// Starts `command` with the environment and folder it names; its standard streams are replaced.
     pub fn start(command: &Command, options: &ServiceOptions<'_>) -> anyhow::Result<Self> {
         let log = File::options().create(true).append(true).open(options.log).context("open a service's log")?;
-        let mut shell = Command::new("sh");
-        shell.args(["-c", SCRIPT, "watchdog"]);
-        shell.arg(options.folder.map_or(OsStr::new(""), Path::as_os_str)).arg(options.stop_with.word());
-        shell.arg(command.get_program()).args(command.get_args());
-        for (name, value) in command.get_envs() {
-            match value {
-                Some(value) => shell.env(name, value),
-                None => shell.env_remove(name),
-            };
-        }
-        if let Some(folder) = command.get_current_dir() {
-            shell.current_dir(folder);
-        }
+        let folder = options.folder.map_or(OsStr::new(""), Path::as_os_str);
+        let mut shell = in_shell(SCRIPT, &[folder, OsStr::new(options.stop_with.word())], command);
         if let Some((uid, gid)) = options.user {
             shell.gid(gid).uid(uid);
         }
         shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let mut watchdog = shell.spawn().context("start sh")?;
-        let orders = watchdog.stdin.take();
         let report = watchdog.stdout.take().context("the watchdog has no output")?;
+        locked(&ORDERS).insert(watchdog.id(), watchdog.stdin.take().context("the watchdog has no input")?);
+        *locked(&WATCHDOGS.0) += 1;
         let (tell, end) = mpsc::channel();
-        thread::spawn(move || BufReader::new(report).lines().map_while(Result::ok).for_each(|code| drop(tell.send(code))));
-        Ok(Self {
-            watchdog,
-            orders,
-            end: Mutex::new(end),
-            ended: false,
-            stop_with: options.stop_with,
-            log: options.log.into(),
-        })
+        thread::spawn(move || {
+            BufReader::new(report).lines().map_while(Result::ok).for_each(|code| drop(tell.send(code)));
+            *locked(&WATCHDOGS.0) -= 1;
+            WATCHDOGS.1.notify_all();
+        });
+        let (stop_with, log) = (options.stop_with, options.log.to_path_buf());
+        Ok(Self { watchdog, end: Mutex::new(end), ended: false, stopped: false, stop_with, log })
     }
 
     pub fn signal(&mut self, signal: Signal) -> anyhow::Result<()> {
@@ -120,8 +122,9 @@ impl Service {
         }
         // A watchdog that was killed with its group cannot be told, and needs no telling.
         let _gone = self.order("leave");
-        self.orders = None;
+        locked(&ORDERS).remove(&self.watchdog.id());
         let _reaped = self.watchdog.wait();
+        self.stopped = true;
     }
 
     pub fn log(&self) -> &Path {
@@ -136,15 +139,38 @@ impl Service {
     }
 
     fn order(&mut self, word: &str) -> anyhow::Result<()> {
-        let orders = self.orders.as_mut().context("the service was stopped")?;
-        writeln!(orders, "{word}").context("the service's watchdog is gone")
+        let mut orders = locked(&ORDERS);
+        let pipe = orders.get_mut(&self.watchdog.id()).context("the service was stopped")?;
+        writeln!(pipe, "{word}").context("the service's watchdog is gone")
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        if self.orders.is_some() {
+        if !self.stopped {
             self.stop();
         }
     }
+}
+
+/// A panic elsewhere leaves a map or a number as good as it was.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A shell that runs `script` with `arguments` and then `command`'s program and arguments, in `command`'s environment.
+pub(crate) fn in_shell(script: &str, arguments: &[&OsStr], command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, "watchdog"]).args(arguments);
+    shell.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        shell.current_dir(folder);
+    }
+    shell
 }
