@@ -143,9 +143,13 @@ where
 }
 
 fn classify(error: tokio_postgres::Error) -> ConnectError {
-    if let Some(code) = error.code() {
-        return match code {
+    if let Some(answer) = error.as_db_error() {
+        return match answer.code() {
             &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+                ConnectError::Authentication(error)
+            }
+            // PgBouncer up to 1.18 says everything with this code.
+            &SqlState::PROTOCOL_VIOLATION if answer.message().starts_with("password authentication failed") => {
                 ConnectError::Authentication(error)
             }
             code if is_unavailable(code) => ConnectError::Unreachable(error.into()),
@@ -163,7 +167,7 @@ fn classify(error: tokio_postgres::Error) -> ConnectError {
     }
 }
 
-/// SQLSTATE classes: 08 connection exception (PgBouncer says so too), 53 insufficient resources, 57 operator intervention.
+/// SQLSTATE classes: 08 connection exception, 53 insufficient resources, 57 operator intervention.
 fn is_unavailable(code: &SqlState) -> bool {
     ["08", "53", "57"].iter().any(|class| code.code().starts_with(class))
 }
