@@ -67,6 +67,11 @@ impl Watch {
         self.service.log()
     }
 
+    /// Whether it has ended by itself.
+    pub fn ended(&mut self) -> bool {
+        self.service.ended(Duration::ZERO)
+    }
+
     pub fn stop(&mut self) {
         self.service.stop();
     }

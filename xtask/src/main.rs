@@ -1,1 +1,43 @@
-fn main() {}
+//! The repository's own commands, as `cargo xtask …`. One file per command.
+//!
+//! Invariant: Ctrl-C, a kill and every failure stop what a command started.
+
+mod demo;
+mod dev;
+mod interrupt;
+mod paint;
+mod progress;
+mod stage;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// The development commands of hookledger.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+enum Command {
+    /// Start everything, send a story of webhooks, show what became of each
+    Demo(demo::Arguments),
+    /// Start everything and keep it running, with hot reload and logs, until Ctrl-C
+    Dev,
+    /// Every check: format, lints, docs, tests
+    Test(test::Arguments),
+}
+
+fn main() -> ExitCode {
+    let command = Command::parse();
+    let done = interrupt::stop_everything_on_a_signal().and_then(|()| match command {
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Dev => dev::run(),
+        Command::Test(arguments) => test::run(&arguments),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\n{} {error:#}", paint::stderr().red("error:"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Ctrl-C and kill: what was started is stopped, then we exit.
+
+use std::process::exit;
+use std::thread;
+
+use anyhow::Context;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// From now on SIGINT, SIGTERM and SIGHUP stop every service and end the process with 128 plus the signal's number.
+pub(crate) fn stop_everything_on_a_signal() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().context("start a runtime")?;
+    let entered = runtime.enter();
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut hangup = signal(SignalKind::hangup())?;
+    drop(entered);
+    thread::spawn(move || {
+        let number = runtime.block_on(async {
+            tokio::select! {
+                _ = interrupt.recv() => 2,
+                _ = terminate.recv() => 15,
+                _ = hangup.recv() => 1,
+            }
+        });
+        eprintln!("\nstopping …");
+        hookledger_harness::stop_everything();
+        exit(128 + number);
+    });
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! The steps of a command as they happen, on standard error: what is being done, and how long it took.
+
+use std::io::{Write, stderr};
+use std::time::{Duration, Instant};
+
+use crate::paint;
+
+const WIDTH: usize = 46;
+
+/// Does one step and tells about it. One that prints lines of its own is a [`loud_step`].
+pub(crate) fn step<T>(title: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    let paint = paint::stderr();
+    if paint.terminal {
+        // Written over when it is done.
+        eprint!("  {} {title} …", paint.dim("·"));
+        let _shown_later = stderr().flush();
+    }
+    let start = Instant::now();
+    let done = work();
+    if paint.terminal {
+        eprint!("\r\x1b[K");
+    }
+    tell(title, start, done.is_ok());
+    done
+}
+
+/// As [`step`], for work whose own output is worth seeing.
+pub(crate) fn loud_step<T>(title: &str, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+    eprintln!("  {} {title} …", paint::stderr().dim("·"));
+    let start = Instant::now();
+    let done = work();
+    tell(title, start, done.is_ok());
+    done
+}
+
+/// A line between the steps.
+pub(crate) fn note(text: &str) {
+    eprintln!("  {}", paint::stderr().dim(text));
+}
+
+/// A duration as people read it: `0.4 s`, `12.3 s`, `3 min 05 s`.
+pub(crate) fn seconds(duration: Duration) -> String {
+    let s = duration.as_secs_f64();
+    if s < 60.0 { format!("{s:.1} s") } else { format!("{} min {:02} s", s as u64 / 60, s as u64 % 60) }
+}
+
+fn tell(title: &str, start: Instant, succeeded: bool) {
+    let paint = paint::stderr();
+    let mark = if succeeded { paint.green("✓") } else { paint.red("✗") };
+    let dots = ".".repeat(WIDTH.saturating_sub(title.chars().count()).max(3));
+    eprintln!("  {mark} {title} {} {:>7}", paint.dim(&dots), seconds(start.elapsed()));
+}

@@ -1,0 +1,45 @@
+//! `cargo xtask test`: every check, the quick ones first. The tests come last, so that the output ends with the test
+//! runner's own closing line.
+
+use std::process::Command;
+
+use anyhow::bail;
+use hookledger_harness::{cargo, preflight, run_to_end, venv_with_progress};
+
+use crate::progress::{loud_step, note, step};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run only tests whose names contain this, and only the tests
+    filter: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+    step("this machine has what it takes", preflight::all)?;
+    step("tools in target/venv", || venv_with_progress(note))?;
+    if arguments.filter.is_none() {
+        check("format", "cargo fmt --all", cargo().args(["fmt", "--all", "--check"]))?;
+        let mut clippy = cargo();
+        clippy.args(["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]);
+        check("lints", "cargo clippy --workspace --all-targets", &clippy)?;
+        let mut doc = cargo();
+        doc.args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "--deny warnings");
+        check("documentation", "cargo doc --no-deps --workspace", &doc)?;
+    }
+    // As `cargo lambda watch` asks for them, so that no test waits for a build inside it.
+    check("functions built", "cargo build --bins", cargo().args(["build", "--bins"]))?;
+    let mut test = cargo();
+    test.args(["test", "--workspace"]).args(&arguments.filter);
+    if !run_to_end(&test)?.success() {
+        bail!("tests fail");
+    }
+    Ok(())
+}
+
+/// `to_repeat` is what a person types to see or mend it alone.
+fn check(title: &str, to_repeat: &str, command: &Command) -> anyhow::Result<()> {
+    loud_step(title, || match run_to_end(command)?.success() {
+        true => Ok(()),
+        false => bail!("the check {title:?} fails: see above, and `{to_repeat}`"),
+    })
+}
