@@ -52,7 +52,14 @@ impl Stage {
             places.into_iter().chain(variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))).collect();
         let watch = step("functions under cargo lambda watch", || Watch::start(&variables, free_port()?))?;
         step("queues feed the worker", || block_on(feed_the_worker(&emulator, &watch, &queues)))?;
-        Ok(Self { watch, _emulator: emulator, _postgres: postgres, database_url, queue_url: queues.event, dlq_url: queues.dlq })
+        Ok(Self {
+            watch,
+            _emulator: emulator,
+            _postgres: postgres,
+            database_url,
+            queue_url: queues.event,
+            dlq_url: queues.dlq,
+        })
     }
 }
 

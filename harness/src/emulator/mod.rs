@@ -75,7 +75,9 @@ impl EmulatorOptions {
             }
             Ok(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok())
         })?;
-        Ok(Emulator { service, _folder: folder, port, http: reqwest::Client::new() })
+        // A connection kept for later would outlive the runtime that drives it, where each call has a runtime of its own.
+        let http = reqwest::Client::builder().pool_max_idle_per_host(0).build()?;
+        Ok(Emulator { service, _folder: folder, port, http })
     }
 }
 
