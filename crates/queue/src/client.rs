@@ -12,17 +12,24 @@ use aws_config::{BehaviorVersion, ConfigLoader};
 use aws_sdk_sqs::Client;
 
 /// Two attempts, their wait included. Slack gives a receiver 3 s in all, and the claim comes first.
-const OPERATION_MAX: Duration = Duration::from_millis(2_000);
+pub const OPERATION_MAX: Duration = Duration::from_millis(2_000);
 const ATTEMPT_MAX: Duration = Duration::from_millis(1_000);
 const CONNECT_MAX: Duration = Duration::from_millis(500);
 
 /// Region and credentials from the environment, as Lambda sets them, else from the profile of an operator's shell.
 /// `AWS_ENDPOINT_URL` (or `AWS_ENDPOINT_URL_SQS`) points it at a local emulator.
 pub async fn client() -> Client {
-    Client::new(&loader().load().await)
+    // The default chains end in the instance metadata service, which a Lambda does not have: asking it takes seconds.
+    let region =
+        RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new()).or_else(ProfileFileRegionProvider::new());
+    let credentials = CredentialsProviderChain::first_try("environment", EnvironmentVariableCredentialsProvider::new())
+        .or_else("profile", ProfileFileCredentialsProvider::builder().build());
+    let loader = aws_config::defaults(BehaviorVersion::latest());
+    client_from(loader.region(region).credentials_provider(credentials)).await
 }
 
-fn loader() -> ConfigLoader {
+/// The same with another place and identity. The time limits hold in any case.
+pub async fn client_from(loader: ConfigLoader) -> Client {
     let timeouts = TimeoutConfig::builder()
         .connect_timeout(CONNECT_MAX)
         .operation_attempt_timeout(ATTEMPT_MAX)
@@ -33,14 +40,5 @@ fn loader() -> ConfigLoader {
         .with_max_attempts(2)
         .with_initial_backoff(Duration::from_millis(50))
         .with_max_backoff(Duration::from_millis(100));
-    // The default chains end in the instance metadata service, which a Lambda does not have: asking it takes seconds.
-    let region =
-        RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new()).or_else(ProfileFileRegionProvider::new());
-    let credentials = CredentialsProviderChain::first_try("environment", EnvironmentVariableCredentialsProvider::new())
-        .or_else("profile", ProfileFileCredentialsProvider::builder().build());
-    aws_config::defaults(BehaviorVersion::latest())
-        .timeout_config(timeouts)
-        .retry_config(retries)
-        .region(region)
-        .credentials_provider(credentials)
+    Client::new(&loader.timeout_config(timeouts).retry_config(retries).load().await)
 }

@@ -9,7 +9,7 @@ mod queue;
 mod spill;
 mod visibility;
 
-pub use client::client;
+pub use client::{OPERATION_MAX, client, client_from};
 pub use message::{Message, read_message};
 pub use queue::{DepthError, Enqueued, Queue};
 pub use spill::{SPILL_BYTES_MAX, SpillError, SpillQueue};

@@ -37,6 +37,12 @@ impl Queue {
         Self { client, url: queue_url }
     }
 
+    /// Whether `arn` is this queue's, by the name that both end in.
+    pub fn has_arn(&self, arn: &str) -> bool {
+        let name = arn.rsplit(':').next().unwrap_or_default();
+        !name.is_empty() && self.url.rsplit('/').next() == Some(name)
+    }
+
     /// One key costs one `SendMessage`, more cost a `SendMessageBatch` for each ten. Once a call did not get through, the
     /// rest counts as failed untried: with the network gone, each further call would cost its whole time limit.
     pub async fn enqueue(&self, keys: &[EventRef]) -> Enqueued {
