@@ -111,4 +111,31 @@ pub(crate) mod tests {
     fn the_process_has_an_environment() {
         assert!(Env::process().required("PATH").is_ok());
     }
+
+    #[test]
+    fn every_variable_that_is_read_is_documented() {
+        let documentation = include_str!("../../../docs/configuration.md");
+        let mut found = 0;
+        for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {
+            let path = file.unwrap().path();
+            let text = if path.is_dir() {
+                include_str!("telemetry/logs.rs").to_owned()
+            } else {
+                std::fs::read_to_string(path).unwrap()
+            };
+            let before_tests = text.split("#[cfg(test)]").next().unwrap();
+            for call in ["optional(\"", "required(\"", "number(\""] {
+                for (_, rest) in before_tests.match_indices(call).map(|(at, _)| before_tests[at..].split_once('"').unwrap())
+                {
+                    let name = rest.split('"').next().unwrap();
+                    assert!(
+                        documentation.contains(&format!("| `{name}` |")),
+                        "docs/configuration.md does not explain {name}"
+                    );
+                    found += 1;
+                }
+            }
+        }
+        assert!(found >= 14, "{found}");
+    }
 }

@@ -4,7 +4,7 @@
 //! A Lambda is frozen between invocations, so nothing renews in the background: age is looked at on use, by the wall clock
 //! that the caller passes in, because a monotonic one may stand still while frozen.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hookledger_core::{Micros, Secret, SourceName};
@@ -62,12 +62,7 @@ struct Cached {
 impl SecretStore {
     /// Resolves every secret of every source, each stored one once and all at the same time.
     pub async fn load(sources: &Sources, env: &Env, vault: Vault, ttl_s: u32, now: Micros) -> Result<Self, SecretsError> {
-        let ids: BTreeSet<(&str, &SourceName)> =
-            sources.iter().flat_map(|source| stored_ids(source).map(move |id| (id, source.name()))).collect();
-        let mut named: HashMap<&str, &SourceName> = HashMap::new();
-        for (id, name) in ids {
-            named.entry(id).or_insert(name);
-        }
+        let named = sources.iter().flat_map(|source| stored_ids(source).map(move |id| (id, source.name()))).collect();
         let versions = fetch_all(&vault, &named).await?;
         let mut cached = HashMap::new();
         for source in sources.iter() {
