@@ -1,6 +1,8 @@
 //! PgBouncer in transaction mode, where each transaction of a client may meet another session of the server, and each session
 //! another client next. So nothing may be left in a session: no prepared statement, no setting.
 
+#![expect(clippy::unwrap_used, reason = "what the tests share ends them as they would themselves")]
+
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 use std::time::Duration;
@@ -10,7 +12,7 @@ use hookledger_core::{
     Claim, ClaimMode, EventId, EventRef, Identity, Lifecycle, Outcome, Proof, Secret, Settlement, SourceName, Status,
     VerifiedEvent,
 };
-use hookledger_harness::{Postgres, Service, ServiceOptions, Signal, free_port, until};
+use hookledger_harness::{Postgres, Service, ServiceOptions, Signal, free_port, setting, until};
 use hookledger_ledger::{ConnectError, DatabaseConfig, Fenced, Grant, Lease, Ledger, Tls, connect, migrate};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
@@ -70,6 +72,8 @@ fn serve(folder: &TempDir, port: u16, server_port: u16, sessions: u32) -> Servic
     std::fs::write(&settings, text.replace("        ", "")).unwrap();
     let mut pgbouncer = Command::new("pgbouncer");
     pgbouncer.arg(&settings);
+    // Debian keeps it where only root's PATH leads.
+    pgbouncer.env("PATH", format!("{}:/usr/sbin", setting("PATH").unwrap_or_default()));
     let log = folder.path().join("log");
     let mut options = ServiceOptions { log: &log, stop_with: Signal::Interrupt, folder: None, user: None };
     // It refuses to run as root.
@@ -102,9 +106,9 @@ async fn left_in_the_session(client: &Client) -> Vec<String> {
         UNION ALL SELECT 'lock ' || objid FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()
         ORDER BY 1";
     let answers = client.simple_query(sql).await.unwrap();
-    let first_column = |answer| match answer {
-        SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
-        _ => None,
+    let first_column = |answer| {
+        let SimpleQueryMessage::Row(row) = answer else { return None };
+        row.get(0).map(str::to_owned)
     };
     answers.into_iter().filter_map(first_column).collect()
 }
@@ -123,9 +127,9 @@ fn event(id: &str) -> VerifiedEvent {
 }
 
 fn leased(grants: Vec<Grant>) -> Vec<Lease> {
-    let lease = |grant| match grant {
-        Grant::Leased(lease) => lease,
-        other => panic!("{other:?}"),
+    let lease = |grant| {
+        let Grant::Leased(lease) = grant else { panic!("{grant:?}") };
+        lease
     };
     grants.into_iter().map(lease).collect()
 }

@@ -1,5 +1,7 @@
 //! The connection to Postgres: who is let in by TLS, who is not, and that each failure says what to do about it.
 
+#![expect(clippy::unwrap_used, reason = "what the tests share ends them as they would themselves")]
+
 mod certificate;
 mod front;
 
@@ -158,6 +160,16 @@ async fn a_database_that_does_not_exist_is_refused_by_the_server() {
     database.name = "no_such_database".into();
     let error = refusal(&config(&database.url(""), Tls::Disable)).await;
     assert!(matches!(error, ConnectError::Refused(_)), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_full_is_unreachable() {
+    let postgres = Postgres::options().own().start().unwrap();
+    let other = connect(&config(&postgres.url(), Tls::Disable)).await.unwrap();
+    other.batch_execute("CREATE ROLE crowd LOGIN CONNECTION LIMIT 0").await.unwrap();
+    let url = format!("postgres://crowd:{PASSWORD}@127.0.0.1:{}/hookledger", postgres.port());
+    let error = refusal(&config(&url, Tls::Disable)).await;
+    assert!(matches!(error, ConnectError::Unreachable(_)), "{error:?}");
 }
 
 #[tokio::test]

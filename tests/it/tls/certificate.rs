@@ -10,20 +10,20 @@ use openssl::pkey::{PKey, Private};
 use openssl::x509::extension::{AuthorityKeyIdentifier, BasicConstraints, SubjectAlternativeName, SubjectKeyIdentifier};
 use openssl::x509::{X509, X509Builder, X509Name, X509NameRef};
 
-pub struct Authority {
+pub(crate) struct Authority {
     certificate: X509,
     key: PKey<Private>,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Validity {
+pub(crate) enum Validity {
     UntilTomorrow,
     Expired,
 }
 
 impl Authority {
     /// All authorities have one name: only their keys tell them apart, as when one is renewed.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (name, key) = (common_name("an authority"), new_key());
         let mut builder = certificate(&name, &name, &key, Validity::UntilTomorrow);
         builder.append_extension(BasicConstraints::new().critical().ca().build().unwrap()).unwrap();
@@ -33,11 +33,11 @@ impl Authority {
         Self { certificate: builder.build(), key }
     }
 
-    pub fn pem(&self) -> Vec<u8> {
+    pub(crate) fn pem(&self) -> Vec<u8> {
         self.certificate.to_pem().unwrap()
     }
 
-    pub fn issue(&self, host: &str, validity: Validity) -> Identity {
+    pub(crate) fn issue(&self, host: &str, validity: Validity) -> Identity {
         let key = new_key();
         let mut builder = certificate(&common_name(host), self.certificate.subject_name(), &key, validity);
         let context = builder.x509v3_context(Some(&self.certificate), None);

@@ -12,14 +12,14 @@ use tokio_native_tls::TlsAcceptor;
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// Listens until it is dropped. It lets whoever asks for no TLS through in plain text, like a server that requires none.
-pub struct Front {
+pub(crate) struct Front {
     port: u16,
     _listening: JoinSet<()>,
 }
 
 impl Front {
     /// `server` is host:port. Without an identity there is no TLS, and an SSLRequest is answered so.
-    pub async fn start(server: &str, identity: Option<Identity>) -> Self {
+    pub(crate) async fn start(server: &str, identity: Option<Identity>) -> Self {
         let acceptor = identity.map(|identity| TlsAcceptor::from(native_tls::TlsAcceptor::new(identity).unwrap()));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -28,7 +28,7 @@ impl Front {
         Self { port, _listening: listening }
     }
 
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 }
