@@ -29,9 +29,15 @@ impl Event {
         EventRef { source: self.source.clone(), event_id: self.event_id.clone() }
     }
 
-    /// The body as `T`. A body that does not fit will not fit next time either, so the error is permanent.
+    /// The body as `T`. A body that does not fit will not fit next time either, so the error is permanent. It says where, but
+    /// not what stands there: the text may end in a log.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HandlerError> {
-        serde_json::from_slice(&self.body).map_err(HandlerError::permanent)
+        serde_json::from_slice(&self.body).map_err(|error| {
+            let (kind, line, column) = (error.classify(), error.line(), error.column());
+            HandlerError::permanent(format!(
+                "the event's body does not fit the handler ({kind:?}, line {line} column {column})"
+            ))
+        })
     }
 
     /// The version to compare by. One further in the future than any clock error explains is capped, because it would

@@ -15,7 +15,7 @@ mod verified;
 mod version;
 
 pub use event::Event;
-pub use handler::{HandlerError, Ordering};
+pub use handler::{HandlerError, Ordering, Reason};
 pub use key::{EVENT_ID_BYTES_MAX, EventId, EventRef, InvalidName, ObjectKey, SourceName, Via};
 pub use proof::{HmacAlgorithm, Proof, PublicKeyAlgorithm, REPLAY_TOKEN_BYTES_MIN, hmac};
 pub use retry::{RetryPolicy, Settlement};

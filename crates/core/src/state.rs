@@ -29,8 +29,8 @@ pub enum Outcome {
 pub enum Claim {
     /// First delivery: the row is ours and has to be enqueued.
     New,
-    /// The event is known. `requeue` says that its row waits for something that should have happened by now,
-    /// so that its id has to go to the queue again.
+    /// The event is known; `status` is what it was found in. `requeue` says that its id has to go to the queue again: it
+    /// waits for something that should have happened by now, or is asked for anew.
     Duplicate { status: Status, requeue: bool },
 }
 

@@ -5,15 +5,20 @@
 
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::time::{Instant, timeout_at};
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Row};
 
-use crate::connect::{DatabaseConfig, connect};
+use crate::connect::{ConnectError, DatabaseConfig, connect};
 use crate::error::{LedgerError, connection_is_lost};
+
+/// Finds out anew where the database is and who we are to it.
+pub type Reconfigure = Box<dyn Fn() -> BoxFuture<'static, Option<DatabaseConfig>> + Send + Sync>;
 
 pub struct Ledger {
     config: DatabaseConfig,
+    reconfigure: Option<Reconfigure>,
     client: Option<Client>,
     answer_within: Duration,
 }
@@ -29,7 +34,12 @@ pub(crate) struct Answer {
 impl Ledger {
     /// `answer_within` bounds each operation as a whole: connecting, a first try and a second one.
     pub fn new(config: DatabaseConfig, answer_within: Duration) -> Self {
-        Self { config, client: None, answer_within }
+        Self { config, reconfigure: None, client: None, answer_within }
+    }
+
+    /// Asked once when the database refuses the credentials: they may have been rotated.
+    pub fn reconfigured_by(self, reconfigure: Reconfigure) -> Self {
+        Self { reconfigure: Some(reconfigure), ..self }
     }
 
     /// Opens the connection ahead of the first operation, in a function's init. An error here may be only logged: the
@@ -89,12 +99,25 @@ impl Ledger {
     pub(crate) async fn client(&mut self, operation: &'static str, deadline: Instant) -> Result<&mut Client, LedgerError> {
         let live = match self.client.take() {
             Some(client) if !client.is_closed() => client,
-            _ => timeout_at(deadline, connect(&self.config))
+            _ => timeout_at(deadline, self.open())
                 .await
                 .map_err(|_| LedgerError::NoAnswer { operation })?
                 .map_err(|source| LedgerError::Connect { operation, source })?,
         };
         Ok(self.client.insert(live))
+    }
+
+    async fn open(&mut self) -> Result<Client, ConnectError> {
+        match (connect(&self.config).await, &self.reconfigure) {
+            (Err(refused @ ConnectError::Authentication(_)), Some(reconfigure)) => match reconfigure().await {
+                Some(config) => {
+                    self.config = config;
+                    connect(&self.config).await
+                }
+                None => Err(refused),
+            },
+            (opened, _) => opened,
+        }
     }
 
     pub(crate) fn answer_within(&self) -> Duration {

@@ -22,7 +22,7 @@ pub use connect::{CONNECT_TIMEOUT, ConnectError, DatabaseConfig, PEER_TIMEOUT, T
 pub use error::LedgerError;
 pub use guard::{Guard, Tie};
 pub use lease::{Grant, LEASE_TERM_S, Lease};
-pub use ledger::Ledger;
+pub use ledger::{Ledger, Reconfigure};
 pub use migrate::{MigrateError, migrate};
 pub use retention::{LEDGER_RETENTION_DAYS_MIN, Pruned, RetentionPolicy, UnsafeRetention};
 pub use settle::Fenced;

@@ -7,7 +7,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Row, Transaction};
 
 use crate::connect::begin;
-use crate::error::LedgerError;
+use crate::error::{LedgerError, connection_is_lost};
 use crate::lease::Lease;
 use crate::ledger::{Ledger, Param};
 use crate::rows::Keys;
@@ -29,8 +29,12 @@ pub enum NotSettled {
     /// At least one lease has run out and another worker has taken the event, or has settled it.
     #[error("a lease was lost")]
     LeaseLost,
+    /// Nothing was committed.
     #[error(transparent)]
-    Ledger(#[from] LedgerError),
+    Refused(LedgerError),
+    /// The connection broke after the commit was sent: the row tells whether it took effect.
+    #[error(transparent)]
+    CommitUnknown(LedgerError),
 }
 
 /// An event that is done.
@@ -101,12 +105,16 @@ impl<'a> Work<'a> {
             (&tokens as _, Type::INT8_ARRAY),
             (&outcomes as _, Type::TEXT_ARRAY),
         ];
-        let rows = self.query("settle events", SETTLE, &params).await?;
+        let rows = self.query("settle events", SETTLE, &params).await.map_err(NotSettled::Refused)?;
         if rows.len() != done.len() {
             // Dropped here, and so rolled back: the lost lease's handler must not have written anything.
             return Err(NotSettled::LeaseLost);
         }
-        self.transaction.commit().await.map_err(|source| LedgerError::Query { operation: "commit", source })?;
+        self.transaction.commit().await.map_err(|source| {
+            let lost = connection_is_lost(&source);
+            let error = LedgerError::Query { operation: "commit", source };
+            if lost { NotSettled::CommitUnknown(error) } else { NotSettled::Refused(error) }
+        })?;
         let lag_of = |lease: &Lease| {
             let row = rows.iter().find(|row| row.get::<_, &str>("event_id") == lease.key.event_id.as_str());
             let lag_ms: i64 = row.map_or(0, |row| row.get("lag_ms"));

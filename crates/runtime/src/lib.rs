@@ -22,7 +22,7 @@ pub use error_chain::error_chain;
 pub use hint::{HINT_BUDGET, HINT_TTL_S, Hint};
 pub use open::open_ledger;
 pub use secrets::{REFETCH_PAUSE_S, SECRETS_STALE_MAX_S, SecretStore, SecretsError, secrets_ttl_s};
-pub use settings::{ClaimMode, Queues, replay_token, retention};
+pub use settings::{Queues, claim_mode, replay_token, retention};
 pub use sources::{LoadSourcesError, load_sources};
 pub use telemetry::{Metric, NAMESPACE, Record, Unit, init_logs};
 pub use time::now;

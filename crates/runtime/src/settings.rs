@@ -1,6 +1,6 @@
 //! Settings that are words and numbers, a type for each concern. Each is read once, in init, by the functions that need it.
 
-use hookledger_core::{REPLAY_TOKEN_BYTES_MIN, Secret};
+use hookledger_core::{ClaimMode, REPLAY_TOKEN_BYTES_MIN, Secret};
 use hookledger_ledger::{LEDGER_RETENTION_DAYS_MIN, RetentionPolicy, UnsafeRetention};
 
 use crate::env::{Env, EnvError};
@@ -29,23 +29,12 @@ fn url(name: &str, text: String) -> Result<String, EnvError> {
     if is_url { Ok(text) } else { Err(EnvError::invalid(name, "the URL of a queue")) }
 }
 
-/// What becomes of a duplicate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClaimMode {
-    /// It is skipped.
-    Enforce,
-    /// It is recorded as one that would be skipped, and is processed all the same: for moving a live endpoint over.
-    Observe,
-}
-
-impl ClaimMode {
-    /// `CLAIM_MODE`. A misspelt word stops the start instead of being taken for either.
-    pub fn read(env: &Env) -> Result<Self, EnvError> {
-        match env.optional("CLAIM_MODE")?.as_deref() {
-            None | Some("enforce") => Ok(Self::Enforce),
-            Some("observe") => Ok(Self::Observe),
-            Some(_) => Err(EnvError::invalid("CLAIM_MODE", "enforce or observe")),
-        }
+/// `CLAIM_MODE`: `enforce` (default) or `observe`.
+pub fn claim_mode(env: &Env) -> Result<ClaimMode, EnvError> {
+    match env.optional("CLAIM_MODE")?.as_deref() {
+        None | Some("enforce") => Ok(ClaimMode::Enforce),
+        Some("observe") => Ok(ClaimMode::Observe),
+        Some(_) => Err(EnvError::invalid("CLAIM_MODE", "enforce or observe")),
     }
 }
 
@@ -88,10 +77,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_claim_mode_stops_the_start() {
-        assert_eq!(ClaimMode::read(&env(&[])), Ok(ClaimMode::Enforce));
-        assert_eq!(ClaimMode::read(&env(&[("CLAIM_MODE", "enforce")])), Ok(ClaimMode::Enforce));
-        assert_eq!(ClaimMode::read(&env(&[("CLAIM_MODE", "observe")])), Ok(ClaimMode::Observe));
-        assert!(ClaimMode::read(&env(&[("CLAIM_MODE", "Observe")])).is_err());
+        assert_eq!(claim_mode(&env(&[])), Ok(ClaimMode::Enforce));
+        assert_eq!(claim_mode(&env(&[("CLAIM_MODE", "enforce")])), Ok(ClaimMode::Enforce));
+        assert_eq!(claim_mode(&env(&[("CLAIM_MODE", "observe")])), Ok(ClaimMode::Observe));
+        assert!(claim_mode(&env(&[("CLAIM_MODE", "Observe")])).is_err());
     }
 
     #[test]

@@ -1,0 +1,48 @@
+use hookledger_core::{Claim, ClaimMode};
+use hookledger_ledger::{connect, migrate};
+
+use crate::ground::{Ground, config, event};
+
+const TERMINATE_OTHERS: &str =
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+
+#[tokio::test]
+async fn a_session_that_was_terminated_is_replaced_without_an_error() {
+    let mut ground = Ground::new("connection_terminated").await;
+    assert_eq!(ground.claim(&event("a")).await, Claim::New);
+    ground.run(TERMINATE_OTHERS).await;
+    assert_eq!(ground.claim(&event("b")).await, Claim::New);
+    ground.run(TERMINATE_OTHERS).await;
+    ground.leased("c").await;
+}
+
+#[tokio::test]
+async fn a_column_that_is_added_under_a_warm_connection_does_not_matter() {
+    let mut ground = Ground::new("connection_migrated").await;
+    ground.leased("a").await;
+    ground.run("ALTER TABLE webhook_event ADD COLUMN later text").await;
+    ground.run("ALTER TABLE webhook_payload ADD COLUMN later text").await;
+    let lease = ground.leased("b").await;
+    ground.settle(lease, "SELECT 1").await.unwrap();
+}
+
+#[tokio::test]
+async fn migrations_run_once_however_many_start_them() {
+    let url = hookledger_harness::Postgres::shared().unwrap().database("migrate_many").unwrap();
+    let runs = (0..4).map(|_| async {
+        let mut client = connect(&config(&url)).await.unwrap();
+        migrate(&mut client).await.unwrap().len()
+    });
+    let applied: usize = futures_util::future::join_all(runs).await.into_iter().sum();
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations")).unwrap();
+    let migrations = files.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().starts_with('V')).count();
+    assert_eq!(applied, migrations);
+}
+
+#[tokio::test]
+async fn a_database_that_is_away_is_an_error_and_not_a_panic() {
+    let port = hookledger_harness::free_port().unwrap();
+    let mut ledger = crate::ground::ledger(&format!("postgres://nobody@127.0.0.1:{port}/none"));
+    let error = ledger.claim(&[event("a")], ClaimMode::Enforce).await.unwrap_err();
+    assert_eq!(error.to_string(), "cannot connect to the ledger to claim an event");
+}

@@ -1,0 +1,12 @@
+//! The ledger's rules against a real Postgres: one binary, a module per subject.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod claim;
+mod connection;
+mod ground;
+mod guard;
+mod lease;
+mod retention;
+mod settle;
+mod sweep;

@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use hookledger_core::{Outcome, Settlement};
+
+use crate::ground::{Ground, event};
+
+#[tokio::test]
+async fn business_rows_and_the_ledger_row_commit_together() {
+    let mut ground = Ground::new("settle_together").await;
+    let lease = ground.leased("evt_1").await;
+    let done = ground.settle(lease, "INSERT INTO subscription VALUES ('s', 'p', 'active', 1)").await.unwrap();
+    assert_eq!(done[0].outcome, Outcome::Applied);
+    ground.check_read("SELECT status, outcome, attempts FROM webhook_event", "(settled,applied,1)").await;
+    ground.check_read("SELECT count(*) FROM subscription", "(1)").await;
+}
+
+#[tokio::test]
+async fn work_that_is_dropped_leaves_nothing() {
+    let mut ground = Ground::new("settle_dropped").await;
+    ground.leased("evt_1").await;
+    let work = ground.ledger.begin().await.unwrap();
+    work.transaction().batch_execute("INSERT INTO subscription VALUES ('s', 'p', 'active', 1)").await.unwrap();
+    drop(work);
+    ground.check_read("SELECT status FROM webhook_event", "(processing)").await;
+    ground.check_read("SELECT count(*) FROM subscription", "(0)").await;
+}
+
+#[tokio::test]
+async fn a_failure_is_recorded_without_counting_and_cut_to_size() {
+    let mut ground = Ground::new("settle_failed").await;
+    let lease = ground.leased("evt_1").await;
+    let error = format!("nul \0 {}", "é".repeat(5000));
+    ground.ledger.fail(lease, Settlement::RetryIn(Duration::from_secs(30)), &error).await.unwrap();
+    let row = "SELECT status, attempts, length(last_error), round(extract(epoch FROM next_attempt_at - now()) / 10) FROM webhook_event";
+    ground.check_read(row, "(failed,1,1000,3)").await;
+}
+
+#[tokio::test]
+async fn impossible_rows_are_refused_by_name() {
+    let mut ground = Ground::new("settle_impossible").await;
+    ground.claim(&event("evt_1")).await;
+    for (change, constraint) in [
+        ("status = 'settled'", "webhook_event_outcome_when_settled"),
+        ("status = 'processing', attempts = 1", "webhook_event_lease_when_processing"),
+        ("outcome = 'applied'", "webhook_event_outcome_when_settled"),
+        ("status = 'failed', attempts = 1", "webhook_event_due_when_failed"),
+        ("status = 'processing', lease_until = now()", "webhook_event_attempted"),
+        ("settled_at = now()", "webhook_event_settled_at_when_done"),
+        ("account = 'a'", "webhook_event_object_whole"),
+        ("status = 'lost'", "webhook_event_status_known"),
+    ] {
+        let error = ground.sql.batch_execute(&format!("UPDATE webhook_event SET {change}")).await.unwrap_err();
+        assert_eq!(error.as_db_error().unwrap().constraint(), Some(constraint), "{change}");
+    }
+}

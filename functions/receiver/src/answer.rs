@@ -1,0 +1,86 @@
+//! What a sender is told. Invariant: an error says what an honest sender can mend, and tells an attacker nothing: every
+//! failed verification looks the same.
+
+use hookledger_core::EventId;
+use hookledger_providers::{Answer, Rejection};
+use lambda_http::http::{HeaderValue, StatusCode, header};
+use lambda_http::{Body, Response};
+use serde_json::{Value, json};
+
+/// Seconds after which a sender may come back when nothing could take the event.
+const RETRY_AFTER_S: &str = "30";
+
+pub(crate) fn accepted(event_id: &EventId, events: usize) -> Response<Body> {
+    outcome("accepted", event_id, events)
+}
+
+pub(crate) fn duplicate(event_id: &EventId, events: usize) -> Response<Body> {
+    outcome("duplicate", event_id, events)
+}
+
+/// The id is the first event's where a delivery carries several.
+fn outcome(outcome: &str, event_id: &EventId, events: usize) -> Response<Body> {
+    let mut body = json!({ "outcome": outcome, "event_id": event_id.as_str() });
+    if events > 1 {
+        body["events"] = events.into();
+    }
+    json_response(StatusCode::OK, &body)
+}
+
+pub(crate) fn ignored() -> Response<Body> {
+    json_response(StatusCode::OK, &json!({ "outcome": "ignored" }))
+}
+
+pub(crate) fn healthy() -> Response<Body> {
+    json_response(StatusCode::OK, &json!({ "status": "ok" }))
+}
+
+/// Exactly what the provider insists on.
+pub(crate) fn handshake(answer: Answer) -> Response<Body> {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    respond(status, answer.content_type, Body::Binary(answer.body))
+}
+
+pub(crate) fn rejected(rejection: &Rejection) -> Response<Body> {
+    let status = StatusCode::from_u16(rejection.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut response = error(status, rejection.message());
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+    }
+    response
+}
+
+pub(crate) fn method_not_allowed(allow: &'static str) -> Response<Body> {
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, "this method is not supported here");
+    response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+pub(crate) fn not_found() -> Response<Body> {
+    error(StatusCode::NOT_FOUND, "no webhook source of this name; POST to /webhooks/{source}")
+}
+
+pub(crate) fn unavailable() -> Response<Body> {
+    let mut response = error(StatusCode::SERVICE_UNAVAILABLE, "the event could not be stored; deliver it again");
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+    response
+}
+
+fn error(status: StatusCode, message: &str) -> Response<Body> {
+    json_response(status, &json!({ "error": message }))
+}
+
+fn json_response(status: StatusCode, body: &Value) -> Response<Body> {
+    respond(status, "application/json", Body::Text(body.to_string()))
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    // Some answers echo what was sent.
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

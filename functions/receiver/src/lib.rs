@@ -1,0 +1,10 @@
+//! The receiver: verifies a delivery, claims its events in the ledger, enqueues their ids and answers.
+//!
+//! Invariant: 200 is answered only when the event is committed in the ledger or accepted by the spill queue.
+
+mod answer;
+mod receive;
+mod report;
+mod request;
+
+pub use receive::{CLAIM_WITHIN, Receiver};

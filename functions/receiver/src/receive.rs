@@ -1,0 +1,166 @@
+//! One delivery: verify, claim, enqueue, answer.
+
+use std::time::Duration;
+
+use hookledger_core::{Claim, ClaimMode, EventRef, Secret, VerifiedEvent};
+use hookledger_ledger::Ledger;
+use hookledger_providers::{Rejection, SignedRequest, Source, Sources, Verified, verify};
+use hookledger_queue::{Queue, SpillError, SpillQueue};
+use hookledger_runtime::{Hint, SecretStore, SecretsError, now};
+use lambda_http::http::Method;
+use lambda_http::{Body, Request, Response};
+use tokio::time::timeout;
+
+use crate::answer;
+use crate::report::Report;
+use crate::request::{Target, signed_request, target};
+
+/// Slack waits for 3 s in all, so claiming and sending share less than that. What is late goes another way: an event that is
+/// not claimed in time is spilled, an id that is not sent in time is left to the sweeper.
+pub const CLAIM_WITHIN: Duration = Duration::from_millis(1500);
+const SEND_WITHIN: Duration = Duration::from_millis(1000);
+
+pub struct Receiver {
+    pub ledger: Ledger,
+    pub queue: Queue,
+    pub spill: Option<SpillQueue>,
+    pub sources: Sources,
+    pub secrets: SecretStore,
+    pub replay_token: Option<Secret>,
+    pub claim_mode: ClaimMode,
+    pub hint: Hint,
+}
+
+impl Receiver {
+    pub async fn receive(&mut self, request: Request) -> Response<Body> {
+        let mut report = Report::new();
+        let response = match target(request.uri().path()) {
+            Target::Health if request.method() == Method::GET => return answer::healthy(),
+            Target::Health => answer::method_not_allowed("GET"),
+            Target::Nowhere => answer::not_found(),
+            Target::Webhook(name) => self.deliver(request, &name, &mut report).await,
+        };
+        report.answered(response.status().as_u16());
+        report.emit();
+        response
+    }
+
+    async fn deliver(&mut self, request: Request, name: &str, report: &mut Report) -> Response<Body> {
+        let Some(source) = self.sources.get(name) else { return answer::not_found() };
+        report.source(source.name());
+        let request = signed_request(request, name);
+        match self.verify(source, &request).await {
+            Ok(Verified::Events(events)) => self.take(&events, report).await,
+            Ok(Verified::Handshake(handshake)) => answer::handshake(handshake),
+            Ok(Verified::Ignored { reason }) => {
+                report.ignored(reason);
+                answer::ignored()
+            }
+            Err(Unverified::Rejected(rejection)) => {
+                report.rejected(rejection.reason());
+                answer::rejected(&rejection)
+            }
+            Err(Unverified::NoSecrets(error)) => {
+                report.error("cannot read the source's secrets", &error);
+                answer::unavailable()
+            }
+        }
+    }
+
+    async fn verify(&self, source: &Source, request: &SignedRequest) -> Result<Verified, Unverified> {
+        let now = now();
+        let secrets = self.secrets.secrets_for(source, now).await.map_err(Unverified::NoSecrets)?;
+        let check = |secrets: &[Secret]| verify(source, request, secrets, self.replay_token.as_ref(), now / 1_000_000);
+        match check(&secrets) {
+            // The secret may have been rotated since it was fetched.
+            Err(Rejection::BadSignature) => match self.secrets.refetch_after_failure(source, now).await {
+                Some(secrets) => check(&secrets).map_err(Unverified::Rejected),
+                None => Err(Unverified::Rejected(Rejection::BadSignature)),
+            },
+            checked => checked.map_err(Unverified::Rejected),
+        }
+    }
+
+    async fn take(&mut self, events: &[VerifiedEvent], report: &mut Report) -> Response<Body> {
+        let Some(first) = events.first() else { return answer::ignored() };
+        let event_id = &first.identity().event_id;
+        report.event(first, events.len());
+        if self.is_storm(events).await {
+            report.duplicates(events.len());
+            return answer::duplicate(event_id, events.len());
+        }
+        let claims = match self.ledger.claim(events, self.claim_mode).await {
+            Ok(claims) => claims,
+            Err(error) => {
+                report.error("cannot claim", &error);
+                return self.spill(events, report).await;
+            }
+        };
+        report.claims(&claims, self.claim_mode);
+        let waiting: Vec<EventRef> =
+            events.iter().zip(&claims).filter(|(_, claim)| needs_message(**claim)).map(|(event, _)| event.key()).collect();
+        self.enqueue(&waiting, report).await;
+        if claims.contains(&Claim::New) {
+            answer::accepted(event_id, events.len())
+        } else {
+            answer::duplicate(event_id, events.len())
+        }
+    }
+
+    /// Whether all of it was settled a moment ago. A hint for speed: what it does not know, the ledger does. In observe mode a
+    /// duplicate is processed, so it has to get to the ledger.
+    async fn is_storm(&self, events: &[VerifiedEvent]) -> bool {
+        match (self.claim_mode, events) {
+            (ClaimMode::Enforce, [event]) => self.hint.seen(&event.key()).await,
+            (ClaimMode::Enforce | ClaimMode::Observe, _) => false,
+        }
+    }
+
+    /// The claim is committed, so whatever the queue says the answer is 200: the sweeper sends what was not sent.
+    async fn enqueue(&self, keys: &[EventRef], report: &mut Report) {
+        if keys.is_empty() {
+            return;
+        }
+        match timeout(SEND_WITHIN, self.queue.enqueue(keys)).await {
+            Ok(enqueued) => report.not_sent(enqueued.failed.len(), enqueued.failed.first().map(|(_, why)| why.as_str())),
+            Err(_) => report.not_sent(keys.len(), Some("the queue did not answer in time")),
+        }
+    }
+
+    async fn spill(&self, events: &[VerifiedEvent], report: &mut Report) -> Response<Body> {
+        let Some((spill, first)) = self.spill.as_ref().zip(events.first()) else { return answer::unavailable() };
+        let received_at = now();
+        let all = async {
+            for event in events {
+                spill.spill(event, received_at).await?;
+            }
+            Ok(())
+        };
+        match timeout(SEND_WITHIN, all).await {
+            Ok(Ok(())) => {
+                report.spilled(events.len());
+                answer::accepted(&first.identity().event_id, events.len())
+            }
+            Ok(Err::<_, SpillError>(error)) => {
+                report.error("cannot spill", &error);
+                answer::unavailable()
+            }
+            Err(elapsed) => {
+                report.error("cannot spill", &elapsed);
+                answer::unavailable()
+            }
+        }
+    }
+}
+
+enum Unverified {
+    Rejected(Rejection),
+    NoSecrets(SecretsError),
+}
+
+fn needs_message(claim: Claim) -> bool {
+    match claim {
+        Claim::New => true,
+        Claim::Duplicate { requeue, .. } => requeue,
+    }
+}

@@ -1,0 +1,8 @@
+//! The sweeper: once a minute, recovers what fell through and keeps house.
+//!
+//! Invariant: it only moves rows that nobody holds, so two sweeps at once do no harm; each run is bounded in rows and time.
+
+mod report;
+mod sweep;
+
+pub use sweep::{SWEEP_WITHIN, Sweeper};
