@@ -16,8 +16,11 @@ use template::Template;
 use breaks::BREAKS;
 use rules::RULES;
 
-fn application() -> anyhow::Result<String> {
-    fs::read_to_string(root().join("infra/template.yaml")).context("read infra/template.yaml")
+const FILES: [&str; 3] = ["template", "database", "monitoring"];
+
+fn text(file: &str) -> anyhow::Result<String> {
+    let path = format!("infra/{file}.yaml");
+    fs::read_to_string(root().join(&path)).with_context(|| format!("read {path}"))
 }
 
 /// What cfn-lint finds in a template; empty if nothing.
@@ -29,48 +32,60 @@ fn lint(file: &Path) -> anyhow::Result<String> {
 }
 
 #[test]
-fn the_template_passes_cfn_lint() {
-    assert_eq!(lint(&root().join("infra/template.yaml")).unwrap(), "");
+fn the_templates_pass_cfn_lint() {
+    for file in FILES {
+        assert_eq!(lint(&root().join(format!("infra/{file}.yaml"))).unwrap(), "");
+    }
 }
 
 #[test]
 fn cfn_lint_sees_inside_a_serverless_function() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("template.yaml");
+    let template = text("template").unwrap();
     for (sound, broken) in [("Timeout: 30", "Timeout: 9999"), ("Runtime: provided.al2023", "Runtime: provided.al1")] {
-        assert!(application().unwrap().contains(sound));
-        fs::write(&file, application().unwrap().replace(sound, broken)).unwrap();
+        assert!(template.contains(sound));
+        fs::write(&file, template.replace(sound, broken)).unwrap();
         assert_ne!(lint(&file).unwrap(), "", "cfn-lint lets `{broken}` pass");
     }
 }
 
 #[test]
-fn the_template_keeps_every_rule() {
-    let template = Template::expand(&[application().unwrap()]).unwrap().remove(0);
-    let complaints: Vec<_> = RULES.iter().flat_map(|rule| (rule.complaints)(&template)).collect();
+fn the_templates_keep_every_rule() {
+    let texts: Vec<_> = FILES.iter().map(|file| text(file).unwrap()).collect();
+    let templates = Template::expand(&texts).unwrap();
+    let complaints: Vec<_> = FILES
+        .iter()
+        .zip(&templates)
+        .flat_map(|(file, template)| {
+            RULES.iter().filter(|rule| rule.file == *file).flat_map(|rule| (rule.complaints)(template))
+        })
+        .collect();
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
 #[test]
 fn each_rule_notices_a_template_that_breaks_it() {
-    let template = application().unwrap();
     let copies: Vec<_> = BREAKS
         .iter()
         .map(|b| {
-            assert!(template.contains(b.sound), "`{}` is not in the template", b.sound);
-            template.replacen(b.sound, b.broken, 1)
+            let text = text(b.file).unwrap();
+            assert!(text.contains(b.sound), "`{}` is not in infra/{}.yaml", b.sound, b.file);
+            text.replacen(b.sound, b.broken, 1)
         })
         .collect();
     let unnoticed: Vec<_> = BREAKS
         .iter()
         .zip(Template::expand(&copies).unwrap())
         .filter(|(b, copy)| {
-            let rule = RULES.iter().find(|rule| rule.name == b.rule).unwrap_or_else(|| panic!("no rule {:?}", b.rule));
+            let rule = RULES.iter().find(|rule| (rule.file, rule.name) == (b.file, b.rule));
+            let rule = rule.unwrap_or_else(|| panic!("no rule {:?} for {}", b.rule, b.file));
             (rule.complaints)(copy).is_empty()
         })
         .map(|(b, _)| format!("{}: `{}` for `{}`", b.rule, b.broken, b.sound))
         .collect();
     assert!(unnoticed.is_empty(), "unnoticed:\n{}", unnoticed.join("\n"));
-    let untried: Vec<_> = RULES.iter().map(|r| r.name).filter(|name| BREAKS.iter().all(|b| b.rule != *name)).collect();
+    let untried = RULES.iter().filter(|r| BREAKS.iter().all(|b| (b.file, b.rule) != (r.file, r.name)));
+    let untried: Vec<_> = untried.map(|rule| rule.name).collect();
     assert!(untried.is_empty(), "rules that nothing breaks: {untried:?}");
 }

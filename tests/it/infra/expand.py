@@ -21,6 +21,8 @@ class NoManagedPolicies:
 def expand(text):
     try:
         template = yaml_parse(text)
+        if "Transform" not in template:
+            return {"template": template}
         # Packaging uploads the code and puts its address here; the transform takes no local path.
         template["Globals"]["Function"]["CodeUri"] = "s3://bucket/code.zip"
         return {"template": transform(template, {}, NoManagedPolicies())}

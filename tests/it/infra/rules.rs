@@ -1,6 +1,9 @@
-//! What must hold of infra/template.yaml. A rule answers with what is wrong, and with nothing if all is well.
+//! What must hold of the templates in infra/. A rule answers with what is wrong, and with nothing if all is well.
 
+mod alarms;
+mod database;
 mod flow;
+mod migrations;
 mod permissions;
 
 use serde_json::Value;
@@ -8,27 +11,44 @@ use serde_json::Value;
 use super::template::{Template, each, short};
 
 pub(crate) struct Rule {
+    /// The template's name, without `infra/` and `.yaml`.
+    pub(crate) file: &'static str,
     pub(crate) name: &'static str,
     pub(crate) complaints: fn(&Template) -> Vec<String>,
 }
 
+const fn rule(file: &'static str, name: &'static str, complaints: fn(&Template) -> Vec<String>) -> Rule {
+    Rule { file, name, complaints }
+}
+
 pub(crate) const RULES: &[Rule] = &[
-    Rule { name: "numbers", complaints: flow::numbers },
-    Rule { name: "times nest", complaints: flow::times_nest },
-    Rule { name: "connections add up", complaints: flow::connections_add_up },
-    Rule { name: "queues", complaints: flow::queues },
-    Rule { name: "event sources", complaints: flow::event_sources },
-    Rule { name: "http api", complaints: http_api },
-    Rule { name: "logs", complaints: logs },
-    Rule { name: "roles", complaints: permissions::roles },
-    Rule { name: "wildcards", complaints: permissions::wildcards },
-    Rule { name: "callers", complaints: permissions::callers },
-    Rule { name: "environment", complaints: environment },
-    Rule { name: "functions", complaints: functions },
-    Rule { name: "plain yaml", complaints: plain_yaml },
+    rule("template", "numbers", flow::numbers),
+    rule("template", "times nest", flow::times_nest),
+    rule("template", "connections add up", flow::connections_add_up),
+    rule("template", "queues", flow::queues),
+    rule("template", "event sources", flow::event_sources),
+    rule("template", "migrations first", migrations::first),
+    rule("template", "http api", http_api),
+    rule("template", "logs", logs),
+    rule("template", "roles", permissions::roles),
+    rule("template", "wildcards", permissions::wildcards),
+    rule("template", "callers", permissions::callers),
+    rule("template", "environment", environment),
+    rule("template", "functions", functions),
+    rule("template", "plain yaml", plain_yaml),
+    rule("database", "no way in or out", database::no_way_in_or_out),
+    rule("database", "endpoints", database::endpoints),
+    rule("database", "kept", database::kept),
+    rule("database", "secret and encrypted", database::secret_and_encrypted),
+    rule("database", "plain yaml", plain_yaml),
+    rule("monitoring", "alarms", alarms::alarms),
+    rule("monitoring", "alarms tell", alarms::alarms_tell),
+    rule("monitoring", "known metrics", alarms::known_metrics),
+    rule("monitoring", "plain yaml", plain_yaml),
 ];
 
-const FUNCTIONS: [&str; 3] = ["Receiver", "Sweeper", "Worker"];
+/// In the order of their names.
+const FUNCTIONS: [&str; 4] = ["Operator", "Receiver", "Sweeper", "Worker"];
 
 fn http_api(t: &Template) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -68,8 +88,8 @@ fn logs(t: &Template) -> Vec<String> {
     wrong
 }
 
-const EVERY_FUNCTION: [&str; 6] =
-    ["CLAIM_MODE", "DATABASE_CA_PEM", "DATABASE_SECRET_ARN", "DATABASE_TLS", "QUEUE_URL", "SPILL_QUEUE_URL"];
+const EVERY_FUNCTION: [&str; 7] =
+    ["CLAIM_MODE", "DATABASE_CA_PEM", "DATABASE_SECRET_ARN", "DATABASE_TLS", "DATABASE_URL", "QUEUE_URL", "SPILL_QUEUE_URL"];
 
 fn environment(t: &Template) -> Vec<String> {
     let mut wrong = Vec::new();

@@ -60,6 +60,10 @@ impl Template {
         &self.expanded["Resources"][name]["Properties"]
     }
 
+    pub(crate) fn dependencies(&self, name: &str) -> Vec<&str> {
+        each(&self.expanded["Resources"][name]["DependsOn"]).into_iter().filter_map(Value::as_str).collect()
+    }
+
     /// A property as a number, through a parameter's default or the default size's row of a mapping.
     pub(crate) fn number(&self, resource: &str, pointer: &str) -> Option<i64> {
         let value = self.properties(resource).pointer(pointer)?;

@@ -9,13 +9,18 @@ use super::super::template::{Template, short};
 /// Seconds that SQS keeps a message at most.
 const FOURTEEN_DAYS_S: i64 = 14 * 24 * 3600;
 
+/// Connections of the database that stay free for people, backups and Aurora itself.
+const RESERVED: i64 = 20;
+
 const NUMBERS: &[(&str, &str, i64)] = &[
     ("Receiver", "/Timeout", 10),
     ("Worker", "/Timeout", 30),
     ("Sweeper", "/Timeout", 50),
+    ("Operator", "/Timeout", 900),
     ("Receiver", "/MemorySize", 256),
     ("Worker", "/MemorySize", 256),
     ("Sweeper", "/MemorySize", 128),
+    ("Operator", "/MemorySize", 128),
     ("ReceiverIntegration", "/TimeoutInMillis", 10_000),
     ("EventQueue", "/VisibilityTimeout", 180),
     ("EventQueue", "/RedrivePolicy/maxReceiveCount", 20),
@@ -61,17 +66,29 @@ pub(super) fn connections_add_up(t: &Template) -> Vec<String> {
     let spill = t.number("SpillSource", "/ScalingConfig/MaximumConcurrency").unwrap_or(i64::MAX / 2);
     // The sweeper, a run of it that overlaps, and the operator.
     let others = 3;
-    let sizes = t.section("Mappings")["Sizes"].as_object().into_iter().flatten();
-    let mut wrong: Vec<_> = sizes
-        .filter(|(_, row)| {
-            let column = |name| row[name].as_i64().unwrap_or(i64::MIN / 4);
-            column("Receivers") + column("Workers") + spill + others != column("Connections")
-        })
-        .map(|(size, _)| format!("the connections of size {size} do not add up"))
-        .collect();
+    let mut wrong = Vec::new();
+    for (size, row) in t.section("Mappings")["Sizes"].as_object().into_iter().flatten() {
+        let column = |name| row[name].as_i64().unwrap_or(i64::MIN / 4);
+        if column("Receivers") + column("Workers") + spill + others != column("Connections") {
+            wrong.push(format!("the connections of size {size} do not add up"));
+        }
+        if column("Connections") + RESERVED > column("DatabaseConnections") {
+            wrong.push(format!("size {size} leaves too few connections for people"));
+        }
+        let memory_mib = row["DatabaseMaxCapacity"].as_f64().unwrap_or_default() * 2048.0;
+        if column("DatabaseConnections") as f64 * 10.0 > memory_mib / 2.0 {
+            wrong.push(format!("the connections of size {size} fill more than half of the database's memory"));
+        }
+        // Each pass takes a receiver about 20 ms, of which most is the database's round trip.
+        if column("RequestsPerSecond") > column("Receivers") * 50 {
+            wrong.push(format!("size {size} lets in more than its receivers can take"));
+        }
+    }
     for (place, column) in [
         ("/Receiver/Properties/ReservedConcurrentExecutions/Fn::If/1", "Receivers"),
         ("/EventSource/Properties/ScalingConfig/MaximumConcurrency", "Workers"),
+        ("/Database/Properties/Parameters/MaxConnections", "DatabaseConnections"),
+        ("/Monitoring/Properties/Parameters/ConnectionsMax", "Connections"),
     ] {
         let found = t.section("Resources").pointer(place).and_then(|v| v["Fn::FindInMap"].as_array()?.last()?.as_str());
         if found != Some(column) {

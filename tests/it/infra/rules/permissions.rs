@@ -16,9 +16,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ec2:DescribeNetworkInterfaces *",
             "ec2:DescribeSubnets *",
             "ec2:UnassignPrivateIpAddresses arn:${AWS::Partition}:ec2:${AWS::Region}:${AWS::AccountId}:*/*",
+            "secretsmanager:GetSecretValue Database.Outputs.SecretArn",
             "secretsmanager:GetSecretValue DatabaseSecretArn",
         ],
     ),
+    ("OperatorRole", &["logs:CreateLogStream OperatorLogs.Arn", "logs:PutLogEvents OperatorLogs.Arn"]),
     (
         "ReceiverRole",
         &[
@@ -57,12 +59,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// The statements of a role's or policy's own documents.
-fn statements(properties: &Value) -> Vec<&Value> {
+pub(super) fn statements(properties: &Value) -> Vec<&Value> {
     let documents = each(&properties["Policies"]).into_iter().map(|policy| &policy["PolicyDocument"]);
     documents.chain([&properties["PolicyDocument"]]).flat_map(|document| each(&document["Statement"])).collect()
 }
 
-fn allowed(properties: &Value) -> Vec<String> {
+pub(super) fn allowed(properties: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for statement in statements(properties).into_iter().filter(|s| s["Effect"] != "Deny") {
         for action in each(&statement["Action"]) {
