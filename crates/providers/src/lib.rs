@@ -3,16 +3,36 @@
 //! Knows the providers' documents and nothing else: no I/O, no clock, no AWS, no SQL. It changes when a provider does.
 //! Invariant: nothing of a body is read before its signature, or the operator's replay token, was proven.
 
+mod builtin;
 mod candidate;
+mod condition;
+mod definition;
+mod envelope;
+mod fields;
+mod handshake;
+mod instant;
+mod kept;
+mod list;
+mod one_or_many;
+mod opened;
+mod place;
 mod rejection;
 mod request;
+mod secret_kind;
 mod secret_ref;
+mod settings;
+mod signature;
 mod sources;
+mod template;
+mod timestamp;
+mod url;
 mod verify;
 
+pub use builtin::{About, about};
 pub use candidate::candidate;
 pub use rejection::Rejection;
 pub use request::SignedRequest;
+pub use secret_kind::UnusableSecret;
 pub use secret_ref::{InvalidSecretRef, SecretRef};
-pub use sources::{Source, Sources, SourcesError, UnusableSecret};
+pub use sources::{Source, Sources, SourcesError};
 pub use verify::{Answer, Verified, verify};

@@ -1,5 +1,7 @@
 //! A delivery as it came in. The last thing that is not yet trusted.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
@@ -13,4 +15,19 @@ pub struct SignedRequest {
     pub headers: HeaderMap,
     /// The bytes as received: what was signed, never a re-serialised form of it.
     pub body: Bytes,
+}
+
+impl SignedRequest {
+    /// The fields of a form body, percent-decoded once; none of any other body.
+    pub(crate) fn form(&self) -> Vec<(Cow<'_, str>, Cow<'_, str>)> {
+        if self.is_form() { form_urlencoded::parse(&self.body).collect() } else { Vec::new() }
+    }
+
+    /// Whether the body is an HTML form, as its content type says.
+    pub(crate) fn is_form(&self) -> bool {
+        let content_type =
+            self.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    }
 }

@@ -1,10 +1,20 @@
 //! From a delivery to the events it carries.
 
-use hookledger_core::{Secret, VerifiedEvent};
+use std::collections::HashSet;
 
+use hookledger_core::{Proof, Secret, VerifiedEvent};
+use http::{HeaderName, Method};
+
+use crate::handshake::Ignore;
+use crate::kept;
+use crate::opened::Opened;
+use crate::place::Facts;
 use crate::rejection::Rejection;
 use crate::request::SignedRequest;
 use crate::sources::Source;
+
+/// Carries the operator's replay token.
+const REPLAY_TOKEN: HeaderName = HeaderName::from_static("x-replay-token");
 
 /// What a genuine delivery is.
 #[derive(Debug)]
@@ -27,12 +37,129 @@ pub struct Answer {
 
 /// `secrets` are all live ones of the source; `now_s` is Unix time in seconds. The replay token stands in for the
 /// signature and its time, and for nothing else.
+///
+/// Order: method and size, before anything is hashed; unsigned handshakes; the signature; only then the body; the signed
+/// time last, so that `stale_timestamp` in a metric means an honest but late sender.
 pub fn verify(
-    _source: &Source,
-    _request: &SignedRequest,
-    _secrets: &[Secret],
-    _replay_token: Option<&Secret>,
-    _now_s: i64,
+    source: &Source,
+    request: &SignedRequest,
+    secrets: &[Secret],
+    replay_token: Option<&Secret>,
+    now_s: i64,
 ) -> Result<Verified, Rejection> {
-    Err(Rejection::NoSignature)
+    let handshakes = &source.provider.definition.handshake;
+    if request.method != Method::POST && !handshakes.iter().any(|handshake| handshake.is_for(&request.method)) {
+        return Err(Rejection::Method);
+    }
+    if request.body.len() > source.body_bytes_max() {
+        return Err(Rejection::TooLarge);
+    }
+    if let Some(answer) = unsigned_handshake(source, request, secrets)? {
+        return Ok(answer);
+    }
+
+    let replay = replay_proof(request, replay_token)?;
+    let is_replay = replay.is_some();
+    let proof = match replay {
+        Some(proof) => Some(proof),
+        None if source.provider.opens_early() => None,
+        None => Some(prove(source, &Facts::unopened(request), secrets)?),
+    };
+    // Before there is proof, a body that cannot be read is told like any other that is not genuine.
+    let unreadable = if proof.is_none() { Rejection::NoSignature } else { Rejection::MalformedBody };
+    let opened = Opened::new(&source.provider, request).map_err(|_| unreadable)?;
+    let root = opened.root().map_err(|_| unreadable)?;
+    let items = opened.items(&root, is_replay).map_err(|_| unreadable)?;
+    let found = items.iter().map(|item| opened.item(item)).collect::<Result<Vec<_>, _>>().map_err(|_| unreadable)?;
+    let each: Vec<Facts<'_>> = found.iter().map(|item| Facts { request, form: &opened.form, root: &root, item }).collect();
+    let whole = Facts { request, form: &opened.form, root: &root, item: found.first().unwrap_or(&root) };
+    let proof = match proof {
+        Some(proof) => proof,
+        None if source.provider.definition.signature.each => prove_each(source, &each, secrets)?,
+        None => prove(source, &whole, secrets)?,
+    };
+    if !is_replay {
+        check_time(source, &whole, now_s)?;
+    }
+
+    for handshake in handshakes.iter().filter(|handshake| handshake.signed && handshake.is_for(&request.method)) {
+        if let Some(answer) = handshake.answer(&whole, &source.settings, secrets)? {
+            return Ok(answer);
+        }
+    }
+    if request.method != Method::POST {
+        return Err(Rejection::Method);
+    }
+    events(source, &proof, &opened, &items, &each)
+}
+
+fn unsigned_handshake(source: &Source, request: &SignedRequest, secrets: &[Secret]) -> Result<Option<Verified>, Rejection> {
+    let unsigned = source.provider.definition.handshake.iter().filter(|handshake| !handshake.signed);
+    for handshake in unsigned.filter(|handshake| handshake.is_for(&request.method)) {
+        let form = if handshake.is_in_body() { request.form() } else { Vec::new() };
+        let facts = Facts { form: &form, ..Facts::unopened(request) };
+        if let Some(answer) = handshake.answer(&facts, &source.settings, secrets)? {
+            return Ok(Some(answer));
+        }
+    }
+    Ok(None)
+}
+
+/// A token that is presented and wrong is refused even with a good signature: somebody is guessing.
+fn replay_proof(request: &SignedRequest, replay_token: Option<&Secret>) -> Result<Option<Proof>, Rejection> {
+    let (Some(presented), Some(configured)) = (request.headers.get(REPLAY_TOKEN), replay_token) else { return Ok(None) };
+    Proof::replay_token(configured, presented.as_bytes()).map(Some).ok_or(Rejection::BadSignature)
+}
+
+fn prove(source: &Source, facts: &Facts<'_>, secrets: &[Secret]) -> Result<Proof, Rejection> {
+    let signature = &source.provider.definition.signature;
+    let time = match &source.provider.definition.timestamp {
+        Some(time) if source.provider.signs_time() => {
+            time.text(facts).ok().flatten().ok_or(Rejection::NoSignature)?.into_owned()
+        }
+        Some(_) | None => String::new(),
+    };
+    signature.prove(facts, &source.settings, &time, secrets)
+}
+
+fn prove_each(source: &Source, each: &[Facts<'_>], secrets: &[Secret]) -> Result<Proof, Rejection> {
+    let mut proof = Err(Rejection::NoSignature);
+    for facts in each {
+        proof = Ok(prove(source, facts, secrets)?);
+    }
+    proof
+}
+
+fn check_time(source: &Source, facts: &Facts<'_>, now_s: i64) -> Result<(), Rejection> {
+    let Some(time) = &source.provider.definition.timestamp else { return Ok(()) };
+    let text = time.text(facts).ok().flatten().ok_or(Rejection::MalformedTimestamp)?;
+    time.check(&text, &source.settings, now_s)
+}
+
+fn events(
+    source: &Source,
+    proof: &Proof,
+    opened: &Opened<'_>,
+    items: &[&str],
+    each: &[Facts<'_>],
+) -> Result<Verified, Rejection> {
+    let envelope = &source.provider.definition.event;
+    let id_rules = source.settings.id.as_ref().unwrap_or(&envelope.id);
+    let mut seen = HashSet::new();
+    let mut events = Vec::with_capacity(items.len());
+    let mut nothing = Ignore::NoEvents;
+    for (item, facts) in items.iter().zip(each) {
+        if !envelope.is_of_mode(facts, source.settings.livemode).map_err(|_| Rejection::MalformedBody)? {
+            nothing = Ignore::OtherMode;
+            continue;
+        }
+        let identity = envelope.identity(facts, id_rules)?;
+        // A batch may say one thing twice (SendGrid); the ledger takes it once.
+        if items.len() > 1 && !seen.insert(identity.event_id.clone()) {
+            continue;
+        }
+        let (headers, body) = kept::parts(&source.provider, facts, opened, item);
+        events.push(VerifiedEvent::new(proof, source.name().clone(), identity, headers, body));
+    }
+    Ok(if events.is_empty() { nothing.verified() } else { Verified::Events(events) })
 }

@@ -1,0 +1,58 @@
+//! The providers that come with the program. Each is a file that a user could have written.
+
+use crate::definition::Definition;
+
+macro_rules! builtin {
+    ($($name:literal),* $(,)?) => {
+        /// Name and definition, in the order of the names.
+        const BUILTIN: &[(&str, &str)] = &[$(($name, include_str!(concat!("../definitions/", $name, ".toml")))),*];
+    };
+}
+
+builtin!("github", "stripe");
+
+/// What a person wants to know about a built-in provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    /// As `provider = "…"` names it.
+    pub name: &'static str,
+    pub title: String,
+    /// The provider's page on verifying its deliveries.
+    pub docs: String,
+    /// Which secret is wanted and where to find it.
+    pub secret: String,
+    /// How a delivery is verified, in one phrase.
+    pub verified: String,
+    pub id: String,
+    pub version: String,
+    /// What is odd, and what a source has to set.
+    pub notes: String,
+    /// The definition as it is.
+    pub definition: &'static str,
+}
+
+/// Every built-in provider, by name.
+pub fn about() -> impl Iterator<Item = About> {
+    BUILTIN.iter().filter_map(|(name, text)| {
+        let definition: Definition = toml::from_str(text).ok()?;
+        Some(About {
+            name,
+            verified: definition.verified_by(),
+            id: definition.event.id_in_words(),
+            version: definition.event.version_in_words(),
+            title: definition.title,
+            docs: definition.docs,
+            secret: definition.secret.wanted,
+            notes: definition.notes,
+            definition: text,
+        })
+    })
+}
+
+pub(crate) fn definition(name: &str) -> Option<&'static str> {
+    BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().map(|(name, _)| *name)
+}

@@ -1,0 +1,69 @@
+//! What of a delivery is stored with its event. Invariant: no header and no field that a definition names as secret.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+
+use crate::definition::Provider;
+use crate::opened::Opened;
+use crate::place::Facts;
+
+/// Stands in the place of a secret.
+const BLANK: &str = "redacted";
+
+/// The headers to keep, and the event's own part of the body: a handler sees JSON whether it came bare or in a form field.
+pub(crate) fn parts(
+    provider: &Provider,
+    facts: &Facts<'_>,
+    opened: &Opened<'_>,
+    item: &str,
+) -> (Vec<(String, String)>, Bytes) {
+    let request = facts.request;
+    let unwrapped = request.is_form() && opened.json.is_some();
+    let mut headers = Vec::with_capacity(provider.kept_headers.len());
+    for name in &provider.kept_headers {
+        let value = request.headers.get(name).and_then(|value| value.to_str().ok());
+        match value {
+            Some(_) if unwrapped && name == CONTENT_TYPE => headers.push((name.to_string(), "application/json".to_owned())),
+            Some(value) => headers.push((name.to_string(), value.to_owned())),
+            None => {}
+        }
+    }
+    let body = match &opened.json {
+        Some(json) if provider.definition.event.events.is_some() => json.slice_ref(item.as_bytes()),
+        Some(json) => json.clone(),
+        None => request.body.clone(),
+    };
+    (headers, redacted(provider, facts, body, opened.json.is_some()))
+}
+
+fn redacted(provider: &Provider, facts: &Facts<'_>, body: Bytes, is_json: bool) -> Bytes {
+    let places = &provider.definition.redact;
+    if is_json {
+        let secrets = places.iter().filter_map(|place| place.json(facts)).filter(|json| json.starts_with('"'));
+        blanked(body, secrets.collect(), &format!("{BLANK:?}"))
+    } else {
+        let fields: Vec<&str> = places.iter().flat_map(|place| place.form_fields()).collect();
+        let text = std::str::from_utf8(&body).unwrap_or_default();
+        let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+        let secrets = pairs.filter(|(name, _)| fields.contains(name)).map(|(_, value)| value).collect();
+        blanked(body.clone(), secrets, BLANK)
+    }
+}
+
+/// `secrets` are parts of `body`.
+fn blanked(body: Bytes, mut secrets: Vec<&str>, blank: &str) -> Bytes {
+    if secrets.is_empty() {
+        return body;
+    }
+    secrets.sort_unstable_by_key(|secret| secret.as_ptr());
+    let mut blanked = Vec::with_capacity(body.len());
+    let mut copied = 0;
+    for secret in secrets {
+        let start = (secret.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
+        blanked.extend_from_slice(body.get(copied..start).unwrap_or_default());
+        blanked.extend_from_slice(blank.as_bytes());
+        copied = start + secret.len();
+    }
+    blanked.extend_from_slice(body.get(copied..).unwrap_or_default());
+    Bytes::from(blanked)
+}

@@ -1,0 +1,66 @@
+//! A header that holds several things: `t=1,v1=ab,v1=cd`. Invariant: what does not fit is skipped, and never ends the list.
+
+use serde::Deserialize;
+
+/// Most items that are looked at. DocuSign signs with up to 100 keys; a longer list is nobody's.
+const ITEMS_MAX: usize = 128;
+
+#[derive(Debug, Clone, Default, Deserialize)]
+pub(crate) struct List {
+    /// Between the items; without it there is one.
+    separator: Option<char>,
+    /// What an item of ours begins with.
+    #[serde(default)]
+    prefix: String,
+    /// Whether an item without the prefix counts too (Mollie).
+    #[serde(default)]
+    prefix_optional: bool,
+}
+
+impl List {
+    /// The items that count, without their prefix.
+    pub(crate) fn items<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
+        let mut rest = Some(text);
+        std::iter::from_fn(move || {
+            let text = rest?;
+            let (item, after) = match self.separator.and_then(|separator| text.split_once(separator)) {
+                Some((item, after)) => (item, Some(after)),
+                None => (text, None),
+            };
+            rest = after;
+            Some(item)
+        })
+        .take(ITEMS_MAX)
+        .filter_map(|item| match item.strip_prefix(self.prefix.as_str()) {
+            None if self.prefix_optional => Some(item),
+            stripped => stripped,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(separator: Option<char>, prefix: &str, text: &str, expected: &[&str]) {
+        let list = List { separator, prefix: prefix.to_owned(), prefix_optional: false };
+        assert_eq!(list.items(text).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn items_of_other_schemes_are_skipped() {
+        check(Some(','), "v1=", "t=1,v1=a,,v0=b,v1,v1=c", &["a", "c"]);
+        check(Some(','), "t=", "t=1,v1=a,t=2", &["1", "2"]);
+        check(None, "sha256=", "sha256=a,b", &["a,b"]);
+        check(None, "sha256=", "sha1=a", &[]);
+        check(Some(' '), "v1,", "v1,a v2,b v1,c", &["a", "c"]);
+        check(Some(','), "", "", &[""]);
+    }
+
+    #[test]
+    fn a_list_without_end_is_cut() {
+        let list = List { separator: Some(','), ..List::default() };
+        assert_eq!(list.items(&",".repeat(100_000)).count(), ITEMS_MAX);
+    }
+}

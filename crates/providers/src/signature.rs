@@ -1,0 +1,196 @@
+//! Checks a delivery's signature as its definition says. Invariants: bytes are signed as received; every live secret and every
+//! listed signature is tried; one that cannot be decoded is skipped.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hookledger_core::{HmacAlgorithm, Proof, PublicKeyAlgorithm, Secret};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::fields::Malformed;
+use crate::list::List;
+use crate::one_or_many::one_or_many;
+use crate::place::{Facts, Place, Wanted};
+use crate::rejection::Rejection;
+use crate::settings::Settings;
+use crate::template::Template;
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Signature {
+    pub(crate) algorithm: Algorithm,
+    pub(crate) at: Place,
+    #[serde(flatten)]
+    list: List,
+    #[serde(default)]
+    encoding: Encoding,
+    /// What is signed; several are alternatives.
+    #[serde(default = "body_only", deserialize_with = "one_or_many")]
+    signed: Vec<Template>,
+    /// The header may come more than once (Mollie).
+    #[serde(default)]
+    repeated: bool,
+    /// There is a header for each key: NAME-1, NAME-2 … (DocuSign).
+    #[serde(default)]
+    numbered: bool,
+    /// Every event of the body carries a signature of its own (Adyen, Microsoft Graph).
+    #[serde(default)]
+    pub(crate) each: bool,
+    /// Where the body's SHA-256 stands, in hex, when the signature covers that instead of a body that is no form (Twilio).
+    body_sha256: Option<Place>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Algorithm {
+    HmacSha1,
+    HmacSha256,
+    HmacSha512,
+    Ed25519,
+    EcdsaP256,
+    /// The secret itself. Basic authentication is this with the prefix `Basic ` and the encoding `base64`.
+    Token,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Encoding {
+    #[default]
+    Hex,
+    Base64,
+    /// As it is: for tokens.
+    Text,
+}
+
+/// Standard alphabet; padding or none, as secrets and signatures come with either.
+pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// DocuSign signs with up to a hundred keys.
+const NUMBERED_MAX: usize = 100;
+
+fn body_only() -> Vec<Template> {
+    Template::try_from("{body}".to_owned()).into_iter().collect()
+}
+
+impl Signature {
+    pub(crate) fn bind(&mut self, wanted: &mut Wanted) -> Result<(), String> {
+        self.at.bind(wanted)?;
+        if let Some(place) = &mut self.body_sha256 {
+            place.bind(wanted)?;
+        }
+        self.signed.iter_mut().try_for_each(|template| template.bind(wanted))
+    }
+
+    /// Whether the body has to be opened before its signature can be checked.
+    pub(crate) fn is_in_body(&self) -> bool {
+        self.each || self.at.is_in_body() || self.signed.iter().any(Template::is_in_body)
+    }
+
+    pub(crate) fn is_at(&self, header: &http::HeaderName) -> bool {
+        self.at.headers().any(|name| name == header)
+    }
+
+    pub(crate) fn needs_public_url(&self) -> bool {
+        self.signed.iter().any(Template::needs_public_url)
+    }
+
+    pub(crate) fn needs_webhook_id(&self) -> bool {
+        self.signed.iter().any(Template::needs_webhook_id)
+    }
+
+    pub(crate) fn templates(&self) -> &[Template] {
+        &self.signed
+    }
+
+    pub(crate) fn prove(
+        &self,
+        facts: &Facts<'_>,
+        settings: &Settings,
+        timestamp: &str,
+        secrets: &[Secret],
+    ) -> Result<Proof, Rejection> {
+        self.check_body_hash(facts).map_err(|Malformed| Rejection::BadSignature)?;
+        let texts = self.texts(facts).map_err(|Malformed| Rejection::NoSignature)?;
+        if texts.is_empty() {
+            return Err(Rejection::NoSignature);
+        }
+        let signatures: Vec<Vec<u8>> =
+            texts.iter().flat_map(|text| self.list.items(text)).filter_map(|item| self.encoding.decode(item)).collect();
+        for template in &self.signed {
+            let parts = template.fill(facts, settings, timestamp).map_err(|Malformed| Rejection::NoSignature)?;
+            let parts = parts.ok_or(Rejection::NoSignature)?;
+            let parts: Vec<&[u8]> = parts.iter().map(Cow::as_ref).collect();
+            if let Some(proof) = self.algorithm.prove(secrets, &parts, &signatures) {
+                return Ok(proof);
+            }
+        }
+        Err(Rejection::BadSignature)
+    }
+
+    /// The texts that may hold a signature.
+    fn texts<'a>(&'a self, facts: &Facts<'a>) -> Result<Vec<Cow<'a, str>>, Malformed> {
+        let headers = &facts.request.headers;
+        if self.numbered {
+            let names = self.at.headers().flat_map(|name| (1..=NUMBERED_MAX).map(move |n| format!("{name}-{n}")));
+            let values = names.map_while(|name| headers.get(name)).filter_map(|value| value.to_str().ok());
+            return Ok(values.map(Cow::Borrowed).collect());
+        }
+        if self.repeated {
+            let values = self.at.headers().flat_map(|name| headers.get_all(name)).filter_map(|value| value.to_str().ok());
+            return Ok(values.map(Cow::Borrowed).collect());
+        }
+        Ok(self.at.text(facts)?.into_iter().collect())
+    }
+
+    fn check_body_hash(&self, facts: &Facts<'_>) -> Result<(), Malformed> {
+        let Some(place) = &self.body_sha256 else { return Ok(()) };
+        if facts.request.is_form() {
+            return Ok(());
+        }
+        let given = place.text(facts)?.ok_or(Malformed)?;
+        let given = hex::decode(given.as_ref()).map_err(|_| Malformed)?;
+        if given == Sha256::digest(&facts.request.body)[..] { Ok(()) } else { Err(Malformed) }
+    }
+}
+
+impl Algorithm {
+    pub(crate) fn in_words(self) -> &'static str {
+        match self {
+            Self::HmacSha1 => "HMAC-SHA1",
+            Self::HmacSha256 => "HMAC-SHA256",
+            Self::HmacSha512 => "HMAC-SHA512",
+            Self::Ed25519 => "Ed25519",
+            Self::EcdsaP256 => "ECDSA P-256",
+            Self::Token => "shared token",
+        }
+    }
+
+    fn prove(self, secrets: &[Secret], signed: &[&[u8]], signatures: &[Vec<u8>]) -> Option<Proof> {
+        let signatures = signatures.iter().map(Vec::as_slice);
+        let keys = || secrets.iter().map(Secret::expose).collect::<Vec<_>>();
+        match self {
+            Self::HmacSha1 => Proof::hmac(HmacAlgorithm::Sha1, secrets, signed, signatures),
+            Self::HmacSha256 => Proof::hmac(HmacAlgorithm::Sha256, secrets, signed, signatures),
+            Self::HmacSha512 => Proof::hmac(HmacAlgorithm::Sha512, secrets, signed, signatures),
+            Self::Ed25519 => Proof::public_key(PublicKeyAlgorithm::Ed25519, &keys(), signed, signatures),
+            Self::EcdsaP256 => Proof::public_key(PublicKeyAlgorithm::EcdsaP256Sha256, &keys(), signed, signatures),
+            Self::Token => signatures.into_iter().find_map(|token| Proof::token(secrets, token)),
+        }
+    }
+}
+
+impl Encoding {
+    fn decode(self, text: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::Hex => hex::decode(text).ok(),
+            Self::Base64 => BASE64.decode(text).ok(),
+            Self::Text => Some(text.as_bytes().to_vec()),
+        }
+    }
+}

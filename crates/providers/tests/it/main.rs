@@ -1,0 +1,10 @@
+//! The providers, from outside: vectors, identities, malformed input.
+
+#![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
+
+mod delivery;
+mod identity;
+mod malformed;
+mod sources;
+mod told;
+mod vectors;

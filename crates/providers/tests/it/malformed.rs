@@ -1,0 +1,118 @@
+//! Input that no provider sends. Everything is a rejection or an answer; nothing is a panic.
+
+use hookledger_core::Secret;
+use hookledger_providers::{SignedRequest, Sources, verify};
+use http::{HeaderMap, HeaderValue, Method};
+use proptest::prelude::*;
+
+use crate::delivery::{Delivery, REPLAY_TOKEN};
+use crate::told::told;
+
+#[track_caller]
+fn stripe(body: impl Into<bytes::Bytes>, expected: &str) {
+    assert_eq!(told(&Delivery::new("stripe", body).verify()), expected);
+}
+
+#[test]
+fn a_body_that_is_not_the_documented_one_is_refused() {
+    for body in ["", "x", "[]x", "\u{feff}{}", r#"{"id":"a","id":"b","type":"t"}"#, "{\"id\":\"\\ud800\",\"type\":\"t\"}"] {
+        let expected = if body.contains("ud800") { "rejected bad_event_id" } else { "rejected malformed_body" };
+        stripe(body, expected);
+    }
+    stripe(&b"\xff\xfe"[..], "rejected malformed_body");
+    stripe("null", "rejected no_event_id");
+    stripe("[]", "rejected no_event_id");
+}
+
+#[test]
+fn an_id_that_cannot_be_a_key_is_refused() {
+    let body = |id: &str| format!(r#"{{"id":{id},"type":"t"}}"#);
+    for (id, expected) in [
+        ("null", "rejected no_event_id"),
+        ("\"\"", "rejected no_event_id"),
+        ("\"  \"", "rejected no_event_id"),
+        ("7", "rejected bad_event_id"),
+        ("true", "rejected bad_event_id"),
+        ("[\"a\"]", "rejected bad_event_id"),
+        ("\"a\\u0000\"", "rejected bad_event_id"),
+        ("\"a\\nb\"", "rejected bad_event_id"),
+    ] {
+        stripe(body(id), expected);
+    }
+    stripe(body(&format!("{:?}", "x".repeat(5000))), "rejected bad_event_id");
+    stripe(body(&format!("{:?}", "x".repeat(255))), &format!("{} t updated", "x".repeat(255)));
+}
+
+#[test]
+fn what_jsonb_refuses_is_received_all_the_same() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for odd in [r#""\u0000""#, r#""\ud800""#, "1e400000", &deep] {
+        stripe(format!(r#"{{"id":"e","type":"t","x":{odd}}}"#), "e t updated");
+    }
+}
+
+#[test]
+fn size_and_method_are_looked_at_first() {
+    let sources = Sources::parse("[s]\nprovider = \"stripe\"\nsecrets = [\"env:S\"]\nbody_bytes_max = 10").unwrap();
+    let told = |method: Method, body: &'static str| {
+        let request =
+            SignedRequest { method, path: String::new(), query: None, headers: HeaderMap::new(), body: body.into() };
+        told(&verify(sources.get("s").unwrap(), &request, &[], None, 0))
+    };
+    assert_eq!(told(Method::GET, "12345678901"), "rejected method");
+    assert_eq!(told(Method::POST, "12345678901"), "rejected too_large");
+    assert_eq!(told(Method::POST, "1234567890"), "rejected no_signature");
+}
+
+#[test]
+fn a_wrong_replay_token_is_not_made_good_by_anything() {
+    let sources = Sources::parse("[s]\nprovider = \"stripe\"\nsecrets = [\"env:S\"]").unwrap();
+    let mut headers = HeaderMap::new();
+    headers.insert("x-replay-token", HeaderValue::from_static("wrong"));
+    let request = SignedRequest { method: Method::POST, path: String::new(), query: None, headers, body: "{}".into() };
+    let told = |token: Option<&Secret>| told(&verify(sources.get("s").unwrap(), &request, &[], token, 0));
+    assert_eq!(told(Some(&Secret::new(REPLAY_TOKEN).unwrap())), "rejected bad_signature");
+    assert_eq!(told(None), "rejected no_signature");
+}
+
+fn header_names(provider: &str) -> Vec<&'static str> {
+    match provider {
+        "stripe" => vec!["stripe-signature"],
+        "github" => vec!["x-hub-signature-256", "x-github-event", "x-github-delivery", "content-type"],
+        other => panic!("no headers of {other}"),
+    }
+}
+
+fn junk() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[ -~]{0,200}",
+        "(t=|v1=|v0=|ts=|h1=|sha256=|,|;| |=|[0-9a-f]{0,64}|[0-9]{1,30}){0,40}",
+        Just("x".repeat(100_000)),
+        Just(",".repeat(10_000)),
+        "[A-Za-z0-9+/]{44}",
+    ]
+}
+
+proptest! {
+    #[test]
+    fn arbitrary_headers_and_bodies_never_panic(
+        provider in prop_oneof![Just("stripe"), Just("github")],
+        values in prop::collection::vec(junk(), 4),
+        body in prop_oneof![prop::collection::vec(any::<u8>(), 0..300), "[\\[\\]{}\":,a-z0-9 \\\\]{0,200}".prop_map(String::into_bytes)],
+        replayed in any::<bool>(),
+        now_s in any::<i64>(),
+    ) {
+        let sources = Sources::parse(&format!("[s]\nprovider = {provider:?}\nsecrets = [\"env:S\"]")).unwrap();
+        let mut headers = HeaderMap::new();
+        for (name, value) in header_names(provider).into_iter().zip(values) {
+            headers.insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        if replayed {
+            headers.insert("x-replay-token", HeaderValue::from_static(REPLAY_TOKEN));
+        }
+        let request = SignedRequest { method: Method::POST, path: String::new(), query: None, headers, body: body.into() };
+        let token = Secret::new(REPLAY_TOKEN).unwrap();
+        let verified = verify(sources.get("s").unwrap(), &request, &[Secret::new("k").unwrap()], Some(&token), now_s);
+        prop_assert!(replayed || verified.is_err());
+    }
+}
