@@ -1,5 +1,8 @@
 //! End to end, on real parts: one binary, a module per subject.
 
+mod hint;
 mod infra;
 mod pgbouncer;
+mod queue;
+mod secrets;
 mod tls;
