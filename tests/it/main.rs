@@ -1,5 +1,6 @@
 //! End to end, on real parts: one binary, a module per subject.
 
+mod embedded;
 mod hint;
 mod infra;
 mod pgbouncer;
