@@ -67,7 +67,7 @@ async fn every_key_arrives_as_it_was_sent() -> anyhow::Result<()> {
         })
         .collect();
     assert_eq!(arrived, one.into_iter().chain(many).collect());
-    assert!(messages.iter().all(|message| message.body.chars().all(|c| c < '\u{fffe}' || c > '\u{ffff}')));
+    assert!(messages.iter().all(|message| !message.body.contains(['\u{fffe}', '\u{ffff}'])));
     Ok(())
 }
 
