@@ -3,6 +3,7 @@
 mod embedded;
 mod hint;
 mod infra;
+mod migrations;
 mod pgbouncer;
 mod queue;
 mod secrets;
