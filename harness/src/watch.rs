@@ -30,15 +30,24 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Serves the functions on `port` with `variables` and the emulator's credentials in their environment. Returns when
-    /// the receiver answers `GET /health`; the worker starts with its first invocation.
+    /// Serves the functions, as they are now, on `port` with `variables` and the emulator's credentials in their environment.
+    /// Returns when the receiver answers `GET /health`; the worker starts with its first invocation.
     pub fn start(variables: &[(&str, &str)], port: u16) -> anyhow::Result<Self> {
+        Self::start_with(&["--ignore-changes"], variables, port)
+    }
+
+    /// As [`start`](Self::start); each function is built and started again when its code is saved.
+    pub fn start_and_reload(variables: &[(&str, &str)], port: u16) -> anyhow::Result<Self> {
+        Self::start_with(&[], variables, port)
+    }
+
+    fn start_with(arguments: &[&str], variables: &[(&str, &str)], port: u16) -> anyhow::Result<Self> {
         let folder =
             tempfile::Builder::new().prefix("hookledger-functions-").tempdir().context("make a temporary folder")?;
         let env_file = write_env_file(folder.path(), variables)?;
         let mut watch = Command::new(venv()?.program("cargo-lambda"));
         watch.args(["lambda", "watch", "--color", "never", "--invoke-address", "127.0.0.1"]);
-        watch.args(["--invoke-port", &port.to_string()]).arg("--env-file").arg(env_file);
+        watch.args(["--invoke-port", &port.to_string()]).arg("--env-file").arg(env_file).args(arguments);
         forget_our_package(&mut watch).current_dir(root()).env("NO_COLOR", "1");
         let options = ServiceOptions {
             log: &folder.path().join("log"),

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use hookledger_harness::root;
+use hookledger_harness::{Watch, root};
 use serde_json::Value;
 
 use crate::demo;
@@ -18,7 +18,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(crate) fn run() -> anyhow::Result<()> {
     eprintln!("\n{}\n", paint::stderr().bold("hookledger: everything, for daily work"));
-    let mut stage = Stage::start(&settings()?)?;
+    let mut stage = Stage::start(&settings()?, Watch::start_and_reload)?;
     eprint!("\n{}", demo::how_to_go_on(&stage));
     let mut log = BufReader::new(File::open(stage.watch.log()).context("open the functions' log")?);
     let mut line = String::new();

@@ -1,10 +1,13 @@
 //! Ctrl-C and kill: what was started is stopped, then we exit.
 
 use std::process::exit;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
+
+static STOPPING: AtomicBool = AtomicBool::new(false);
 
 /// From now on SIGINT, SIGTERM and SIGHUP stop every service and end the process with 128 plus the signal's number.
 pub(crate) fn stop_everything_on_a_signal() -> anyhow::Result<()> {
@@ -22,9 +25,17 @@ pub(crate) fn stop_everything_on_a_signal() -> anyhow::Result<()> {
                 _ = hangup.recv() => 1,
             }
         });
+        STOPPING.store(true, Ordering::SeqCst);
         eprintln!("\nstopping …");
         hookledger_harness::stop_everything();
         exit(128 + number);
     });
     Ok(())
+}
+
+/// Never returns once everything is being stopped: what then fails on the way is no news, and `exit` comes soon.
+pub(crate) fn wait_if_stopping() {
+    while STOPPING.load(Ordering::SeqCst) {
+        thread::park();
+    }
 }

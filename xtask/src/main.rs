@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Dev => dev::run(),
         Command::Test(arguments) => test::run(&arguments),
     });
+    interrupt::wait_if_stopping();
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -3,7 +3,7 @@
 use std::io::{Write, stderr};
 use std::time::{Duration, Instant};
 
-use crate::paint;
+use crate::{interrupt, paint};
 
 const WIDTH: usize = 46;
 
@@ -17,9 +17,7 @@ pub(crate) fn step<T>(title: &str, work: impl FnOnce() -> anyhow::Result<T>) -> 
     }
     let start = Instant::now();
     let done = work();
-    if paint.terminal {
-        eprint!("\r\x1b[K");
-    }
+    clear_line();
     tell(title, start, done.is_ok());
     done
 }
@@ -33,18 +31,33 @@ pub(crate) fn loud_step<T>(title: &str, work: impl FnOnce() -> anyhow::Result<T>
     done
 }
 
-/// A line between the steps.
+/// A line within a step or between steps.
 pub(crate) fn note(text: &str) {
+    clear_line();
     eprintln!("  {}", paint::stderr().dim(text));
 }
 
-/// A duration as people read it: `0.4 s`, `12.3 s`, `3 min 05 s`.
+/// A duration as people read it: `0.04 s`, `12.3 s`, `3 min 05 s`.
 pub(crate) fn seconds(duration: Duration) -> String {
     let s = duration.as_secs_f64();
-    if s < 60.0 { format!("{s:.1} s") } else { format!("{} min {:02} s", s as u64 / 60, s as u64 % 60) }
+    if s < 9.995 {
+        format!("{s:.2} s")
+    } else if s < 59.95 {
+        format!("{s:.1} s")
+    } else {
+        format!("{} min {:02} s", s as u64 / 60, s as u64 % 60)
+    }
+}
+
+/// Takes away the announcement of a step that goes on.
+fn clear_line() {
+    if paint::stderr().terminal {
+        eprint!("\r\x1b[K");
+    }
 }
 
 fn tell(title: &str, start: Instant, succeeded: bool) {
+    interrupt::wait_if_stopping();
     let paint = paint::stderr();
     let mark = if succeeded { paint.green("✓") } else { paint.red("✗") };
     let dots = ".".repeat(WIDTH.saturating_sub(title.chars().count()).max(3));

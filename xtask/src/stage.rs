@@ -25,8 +25,9 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Prepares and starts it all. `variables` are the functions' settings besides those that say where things are.
-    pub(crate) fn start(variables: &[(String, String)]) -> anyhow::Result<Self> {
+    /// Prepares and starts it all. `variables` are the functions' settings besides those that say where things are, and
+    /// `serve` is how the functions are served.
+    pub(crate) fn start(variables: &[(String, String)], serve: Serve) -> anyhow::Result<Self> {
         step("this machine has what it takes", preflight::all)?;
         step("tools in target/venv", || venv_with_progress(note))?;
         loud_step("functions built", build)?;
@@ -50,7 +51,7 @@ impl Stage {
         ];
         let variables: Vec<_> =
             places.into_iter().chain(variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))).collect();
-        let watch = step("functions under cargo lambda watch", || Watch::start(&variables, free_port()?))?;
+        let watch = step("functions under cargo lambda watch", || serve(&variables, free_port()?))?;
         step("queues feed the worker", || block_on(feed_the_worker(&emulator, &watch, &queues)))?;
         Ok(Self {
             watch,
@@ -62,6 +63,9 @@ impl Stage {
         })
     }
 }
+
+/// [`Watch::start`] or [`Watch::start_and_reload`].
+pub(crate) type Serve = fn(&[(&str, &str)], u16) -> anyhow::Result<Watch>;
 
 struct Queues {
     event: String,
@@ -81,7 +85,7 @@ fn build() -> anyhow::Result<()> {
 fn migrate(database_url: &str) -> anyhow::Result<()> {
     let mut migrate = cargo();
     migrate.args(["run", "--quiet", "--bin", "hookledger", "--", "migrate"]);
-    migrate.env("DATABASE_URL", database_url).env("DATABASE_TLS", "disable");
+    migrate.env("DATABASE_URL", database_url).env("DATABASE_TLS", "disable").env("RUST_BACKTRACE", "0");
     let output = migrate.output().context("run cargo")?;
     ensure!(output.status.success(), "the migrations fail: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())

@@ -3,22 +3,28 @@
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-/// Runs `cargo xtask test` as on a machine that has only these programs.
+use anyhow::Context;
+
+/// Runs `cargo xtask test` as on a machine that has only these programs, and looks for `expected` in its error.
 #[track_caller]
 fn check(programs: &[&str], expected: &[&str]) {
-    let folder = tempfile::tempdir().unwrap();
-    for program in programs {
-        let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output().unwrap();
-        symlink(String::from_utf8(found.stdout).unwrap().trim(), folder.path().join(program)).unwrap();
-    }
-    let output =
-        Command::new(env!("CARGO_BIN_EXE_xtask")).arg("test").env("PATH", folder.path()).env_remove("CC").output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success(), "{said}");
-    let error = said.lines().find(|line| line.starts_with("error:")).unwrap_or(&said).to_owned();
+    let error = error_with_only(programs).expect("run the command");
     for part in expected {
-        assert!(error.contains(part), "{part:?} is not in: {said}");
+        assert!(error.contains(part), "{part:?} is not in {error:?}");
     }
+}
+
+fn error_with_only(programs: &[&str]) -> anyhow::Result<String> {
+    let folder = tempfile::tempdir()?;
+    for program in programs {
+        let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).output()?;
+        symlink(String::from_utf8(found.stdout)?.trim(), folder.path().join(program))?;
+    }
+    let mut xtask = Command::new(env!("CARGO_BIN_EXE_xtask"));
+    let output = xtask.arg("test").env("PATH", folder.path()).env_remove("CC").output()?;
+    let said = String::from_utf8(output.stderr)?;
+    anyhow::ensure!(!output.status.success(), "it succeeds: {said}");
+    said.lines().find(|line| line.starts_with("error:")).map(str::to_owned).context("it tells no error")
 }
 
 #[test]

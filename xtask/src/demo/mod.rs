@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use hookledger_harness::{block_on, root};
+use hookledger_harness::{Watch, block_on, root};
 
 use crate::paint;
 use crate::progress::{note, step};
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let sources = root().join("xtask/src/demo/sources.toml").display().to_string();
     let mut settings = secrets();
     settings.push(("SOURCES_FILE".to_owned(), sources));
-    let stage = Stage::start(&settings)?;
+    let stage = Stage::start(&settings, Watch::start)?;
     let (played, subscriptions) = step("the story sent and settled", || block_on(play::play(&stage)))?;
     let complaints = check::complaints(&played, &subscriptions);
     let report = Report { played, subscriptions, complaints, took: start.elapsed() };
