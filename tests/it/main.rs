@@ -1,10 +1,13 @@
 //! End to end, on real parts: one binary, a module per subject.
 
 mod embedded;
+mod ground;
 mod hint;
 mod infra;
+mod ledger;
 mod migrations;
 mod pgbouncer;
 mod queue;
 mod secrets;
 mod tls;
+mod worker;

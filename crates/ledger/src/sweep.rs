@@ -52,20 +52,18 @@ WHERE e.source = x.source AND e.event_id = x.event_id
 RETURNING e.source, e.event_id";
 
 const REQUEUE: &str = "
-WITH waiting AS (
-    SELECT source, event_id,
-           -- Since when it waits for a message, and when one was sent last.
-           CASE status WHEN 'claimed' THEN received_at WHEN 'failed' THEN next_attempt_at ELSE lease_until END AS since,
-           greatest(requeued_at, CASE status WHEN 'claimed' THEN received_at WHEN 'failed' THEN next_attempt_at
-                                             ELSE lease_until END) AS sent
-    FROM webhook_event WHERE settled_at IS NULL
-),
-due AS (
+WITH due AS (
     SELECT e.source, e.event_id
-    FROM webhook_event e JOIN waiting w USING (source, event_id)
+    FROM webhook_event e
+    -- Since when it waits for a message, and when one was sent last. From the row itself and not from a second look at the table:
+    -- after waiting for another sweep, only the row's own columns are looked at again.
+    CROSS JOIN LATERAL (SELECT CASE e.status WHEN 'claimed' THEN e.received_at
+                                             WHEN 'failed' THEN e.next_attempt_at
+                                             ELSE e.lease_until END AS since) AS waits
+    CROSS JOIN LATERAL (SELECT greatest(e.requeued_at, waits.since) AS sent) AS last
     WHERE e.settled_at IS NULL
-      AND extract(epoch FROM clock_timestamp() - w.sent)
-          >= greatest($1::float8, least($2::float8, extract(epoch FROM w.sent - w.since)))
+      AND extract(epoch FROM clock_timestamp() - last.sent)
+          >= greatest($1::float8, least($2::float8, extract(epoch FROM last.sent - waits.since)))
     ORDER BY e.received_at
     LIMIT $3
     FOR UPDATE OF e SKIP LOCKED
@@ -73,7 +71,7 @@ due AS (
 UPDATE webhook_event e
 SET requeued_at = clock_timestamp()
 FROM due d
-WHERE e.source = d.source AND e.event_id = d.event_id AND e.settled_at IS NULL
+WHERE e.source = d.source AND e.event_id = d.event_id
 RETURNING e.source, e.event_id";
 
 /// A row that was marked and not sent is due again at the next sweep.

@@ -34,7 +34,7 @@ async fn migrations_run_once_however_many_start_them() {
         migrate(&mut client).await.unwrap().len()
     });
     let applied: usize = futures_util::future::join_all(runs).await.into_iter().sum();
-    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations")).unwrap();
+    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../migrations")).unwrap();
     let migrations = files.filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().starts_with('V')).count();
     assert_eq!(applied, migrations);
 }

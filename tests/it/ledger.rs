@@ -1,10 +1,9 @@
-//! The ledger's rules against a real Postgres: one binary, a module per subject.
+//! The ledger's rules against a real Postgres.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod claim;
 mod connection;
-mod ground;
 mod guard;
 mod lease;
 mod retention;

@@ -1,4 +1,6 @@
-//! What every test here stands on: a migrated database of its own, and events that can be claimed.
+//! What the tests of ledger and worker stand on: a migrated database of its own for each, and events that can be claimed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::time::Duration;
 

@@ -1,0 +1,9 @@
+//! The worker's rules, with handlers that misbehave, against a real Postgres.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod batch;
+mod faults;
+mod handlers;
+mod order;
+mod visibility;
