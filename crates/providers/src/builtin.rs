@@ -9,7 +9,23 @@ macro_rules! builtin {
     };
 }
 
-builtin!("github", "stripe");
+builtin!(
+    "clerk",
+    "github",
+    "gitlab",
+    "gitlab-token",
+    "openai",
+    "paddle",
+    "polar",
+    "resend",
+    "shopify",
+    "slack",
+    "standard-webhooks",
+    "standard-webhooks-ed25519",
+    "stripe",
+    "supabase",
+    "svix",
+);
 
 /// What a person wants to know about a built-in provider.
 #[derive(Debug, Clone, PartialEq, Eq)]

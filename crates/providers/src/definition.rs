@@ -91,8 +91,12 @@ impl Provider {
 
     /// Whether the body has to be opened before its signature can be checked.
     pub(crate) fn opens_early(&self) -> bool {
-        self.definition.signature.is_in_body()
-            || (self.signs_time() && self.definition.timestamp.as_ref().is_some_and(SignedTime::is_in_body))
+        self.definition.signature.is_in_body() || (self.signs_time() && self.times_in_body())
+    }
+
+    /// Whether the signed time stands in the body.
+    pub(crate) fn times_in_body(&self) -> bool {
+        self.definition.timestamp.as_ref().is_some_and(SignedTime::is_in_body)
     }
 
     pub(crate) fn signs_time(&self) -> bool {

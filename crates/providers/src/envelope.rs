@@ -37,6 +37,8 @@ pub(crate) struct Envelope {
     version_unit: Unit,
     /// Where `true` or `false` says whether an event is live.
     pub(crate) livemode: Option<Place>,
+    /// Where `true` or `false` says whether an event is a test.
+    pub(crate) testmode: Option<Place>,
     #[serde(default)]
     created: Vec<Glob>,
     #[serde(default)]
@@ -79,6 +81,8 @@ pub(crate) struct ObjectRule {
     #[serde(default)]
     on: Vec<Glob>,
     kind: Place,
+    /// The kind ends before this character: `subscription.updated` is about a `subscription`.
+    kind_until: Option<char>,
     /// Joined with colons; all have to be there.
     #[serde(deserialize_with = "one_or_many")]
     id: Vec<Place>,
@@ -111,7 +115,9 @@ impl From<IdRuleForm> for IdRule {
 impl Envelope {
     pub(crate) fn bind(&mut self, wanted: &mut Wanted) -> Result<(), String> {
         let ids = self.id.iter_mut().flat_map(IdRule::places);
-        let own = [&mut self.events, &mut self.account, &mut self.version, &mut self.livemode].into_iter().flatten();
+        let own = [&mut self.events, &mut self.account, &mut self.version, &mut self.livemode, &mut self.testmode]
+            .into_iter()
+            .flatten();
         for place in ids.chain(&mut self.event_type).chain(own) {
             place.bind(wanted)?;
         }
@@ -134,10 +140,18 @@ impl Envelope {
         states.flatten().try_for_each(|place| place.bind(wanted))
     }
 
+    pub(crate) fn says_mode(&self) -> bool {
+        self.livemode.is_some() || self.testmode.is_some()
+    }
+
     /// Whether an event is of the mode that the source takes, if it takes only one.
     pub(crate) fn is_of_mode(&self, facts: &Facts<'_>, livemode: Option<bool>) -> Result<bool, Malformed> {
-        let (Some(place), Some(livemode)) = (&self.livemode, livemode) else { return Ok(true) };
-        Ok(place.text(facts)?.is_none_or(|text| text == if livemode { "true" } else { "false" }))
+        let (place, wanted) = match (&self.livemode, &self.testmode, livemode) {
+            (Some(place), _, Some(live)) => (place, live),
+            (None, Some(place), Some(live)) => (place, !live),
+            (None, None, _) | (_, _, None) => return Ok(true),
+        };
+        Ok(place.text(facts)?.is_none_or(|text| text == if wanted { "true" } else { "false" }))
     }
 
     pub(crate) fn identity(&self, facts: &Facts<'_>, id_rules: &[IdRule]) -> Result<Identity, Rejection> {
@@ -232,7 +246,8 @@ impl Envelope {
                 Some(place) => place.text(facts)?.map(Cow::into_owned).unwrap_or_default(),
                 None => String::new(),
             };
-            return Ok(Some((rule, ObjectKey { account, kind: kind.into_owned(), id })));
+            let kind = rule.kind_until.and_then(|end| kind.split_once(end)).map_or(kind.as_ref(), |(kind, _)| kind);
+            return Ok(Some((rule, ObjectKey { account, kind: kind.to_owned(), id })));
         }
         Ok(None)
     }

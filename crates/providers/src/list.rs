@@ -9,6 +9,8 @@ const ITEMS_MAX: usize = 128;
 pub(crate) struct List {
     /// Between the items; without it there is one.
     separator: Option<char>,
+    /// What counts of an item comes after this character (Braintree's public key stands before it).
+    after: Option<char>,
     /// What an item of ours begins with.
     #[serde(default)]
     prefix: String,
@@ -35,6 +37,10 @@ impl List {
             None if self.prefix_optional => Some(item),
             stripped => stripped,
         })
+        .filter_map(|item| match self.after {
+            Some(after) => item.split_once(after).map(|(_, item)| item),
+            None => Some(item),
+        })
     }
 }
 
@@ -44,7 +50,7 @@ mod tests {
 
     #[track_caller]
     fn check(separator: Option<char>, prefix: &str, text: &str, expected: &[&str]) {
-        let list = List { separator, prefix: prefix.to_owned(), prefix_optional: false };
+        let list = List { separator, prefix: prefix.to_owned(), ..List::default() };
         assert_eq!(list.items(text).collect::<Vec<_>>(), expected);
     }
 

@@ -46,7 +46,7 @@ impl<'a> Opened<'a> {
             Some(Err(_)) | None => "",
         };
         let Some(events) = &self.provider.definition.event.events else { return Ok(vec![whole()]) };
-        let facts = Facts { request: self.request, form: &self.form, root, item: root };
+        let facts = Facts { request: self.request, form: &self.form, root, item: root, now_s: 0 };
         match events.json(&facts) {
             Some(array) if array.starts_with('[') => items(array),
             _ if is_replay => Ok(vec![whole()]),

@@ -1,6 +1,7 @@
 //! Where in a delivery something stands. Invariant: of what stands at a place, text is given as received, or nothing.
 //!
-//! Written as `header:NAME`, `body:/json/pointer`, `form:FIELD`, `query:FIELD` or `text:CONSTANT`; several with ` | `
+//! Written as `header:NAME`, `body:/json/pointer`, `form:FIELD`, `query:FIELD`, `text:CONSTANT` or `received:` (the
+//! second of receipt, for signals that have no id and may be taken twice); several with ` | `
 //! between them are alternatives, and the first that is there and not blank counts. In a body that carries several
 //! events, `body:` points into one of them and `root:` into the whole.
 
@@ -25,6 +26,7 @@ enum At {
     Form(String),
     Query(String),
     Text(String),
+    Received,
 }
 
 /// What a definition looks for in JSON: in the whole body, and in each event of a body that carries several.
@@ -41,6 +43,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) form: &'a Form<'a>,
     pub(crate) root: &'a Found<'a>,
     pub(crate) item: &'a Found<'a>,
+    pub(crate) now_s: i64,
 }
 
 /// The fields of a form body, percent-decoded once; empty for any other body.
@@ -48,8 +51,8 @@ pub(crate) type Form<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
 impl<'a> Facts<'a> {
     /// What is known of a delivery before its body is opened.
-    pub(crate) fn unopened(request: &'a SignedRequest) -> Self {
-        Self { request, form: const { &Vec::new() }, root: const { &Vec::new() }, item: const { &Vec::new() } }
+    pub(crate) fn unopened(request: &'a SignedRequest, now_s: i64) -> Self {
+        Self { request, form: const { &Vec::new() }, root: const { &Vec::new() }, item: const { &Vec::new() }, now_s }
     }
 }
 
@@ -60,7 +63,7 @@ impl Place {
             let (fields, pointer, slot) = match at {
                 At::Body { pointer, slot } => (&mut wanted.item, pointer, slot),
                 At::Root { pointer, slot } => (&mut wanted.root, pointer, slot),
-                At::Header(_) | At::Form(_) | At::Query(_) | At::Text(_) => continue,
+                At::Header(_) | At::Form(_) | At::Query(_) | At::Text(_) | At::Received => continue,
             };
             *slot = fields.add(pointer).ok_or("too many fields of one object")?;
         }
@@ -92,7 +95,7 @@ impl Place {
     pub(crate) fn headers(&self) -> impl Iterator<Item = &HeaderName> {
         self.0.iter().filter_map(|at| match at {
             At::Header(name) => Some(name),
-            At::Body { .. } | At::Root { .. } | At::Form(_) | At::Query(_) | At::Text(_) => None,
+            At::Body { .. } | At::Root { .. } | At::Form(_) | At::Query(_) | At::Text(_) | At::Received => None,
         })
     }
 
@@ -100,7 +103,7 @@ impl Place {
     pub(crate) fn form_fields(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|at| match at {
             At::Form(field) => Some(field.as_str()),
-            At::Header(_) | At::Body { .. } | At::Root { .. } | At::Query(_) | At::Text(_) => None,
+            At::Header(_) | At::Body { .. } | At::Root { .. } | At::Query(_) | At::Text(_) | At::Received => None,
         })
     }
 
@@ -126,6 +129,7 @@ impl At {
                 one(form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == field).map(|(_, value)| value))
             }
             Self::Text(text) => Ok(Some(Cow::Borrowed(text))),
+            Self::Received => Ok(Some(Cow::Owned(facts.now_s.to_string()))),
         }
     }
 
@@ -133,7 +137,7 @@ impl At {
         match self {
             Self::Body { slot, .. } => facts.item.get(*slot).copied().flatten(),
             Self::Root { slot, .. } => facts.root.get(*slot).copied().flatten(),
-            Self::Header(_) | Self::Form(_) | Self::Query(_) | Self::Text(_) => None,
+            Self::Header(_) | Self::Form(_) | Self::Query(_) | Self::Text(_) | Self::Received => None,
         }
     }
 }
@@ -163,6 +167,7 @@ impl fmt::Display for Place {
                 At::Form(field) => write!(f, "form field {field}"),
                 At::Query(field) => write!(f, "query field {field}"),
                 At::Text(text) => write!(f, "{text:?}"),
+                At::Received => f.write_str("time of receipt"),
             }?;
         }
         Ok(())
@@ -192,7 +197,8 @@ impl At {
             "form" => Ok(Self::Form(name.to_owned())),
             "query" => Ok(Self::Query(name.to_owned())),
             "text" => Ok(Self::Text(name.to_owned())),
-            _ => Err(format!("{text:?} is no place: header:, body:/, root:/, form:, query: or text:")),
+            "received" => Ok(Self::Received),
+            _ => Err(format!("{text:?} is no place: header:, body:/, root:/, form:, query:, text: or received:")),
         }
     }
 }

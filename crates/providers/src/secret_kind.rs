@@ -2,12 +2,20 @@
 //! which kind is wanted, because with it nothing would ever verify, or (a public key used as a secret) everything would.
 
 use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hookledger_core::Secret;
 use serde::Deserialize;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeMap;
 
-use crate::signature::BASE64;
+/// Secrets were cut to length by people: their last character may have bits too many.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

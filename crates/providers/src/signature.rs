@@ -65,8 +65,8 @@ pub(crate) enum Encoding {
     Text,
 }
 
-/// Standard alphabet; padding or none, as secrets and signatures come with either.
-pub(crate) const BASE64: GeneralPurpose = GeneralPurpose::new(
+/// Padding or none, as signatures come with either; but one text only for one signature.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );

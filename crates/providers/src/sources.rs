@@ -178,7 +178,7 @@ impl Declared {
         if self.tolerance_s.is_some() && definition.timestamp.is_none() {
             return Err(("tolerance_s", "this provider signs no time that could be checked".to_owned()));
         }
-        if self.livemode.is_some() && definition.event.livemode.is_none() {
+        if self.livemode.is_some() && !definition.event.says_mode() {
             return Err(("livemode", "this provider's events do not say their mode".to_owned()));
         }
         if self.public_url.as_deref().is_some_and(|url| url::checked(url).is_none()) {

@@ -38,8 +38,8 @@ pub struct Answer {
 /// `secrets` are all live ones of the source; `now_s` is Unix time in seconds. The replay token stands in for the
 /// signature and its time, and for nothing else.
 ///
-/// Order: method and size, before anything is hashed; unsigned handshakes; the signature; only then the body; the signed
-/// time last, so that `stale_timestamp` in a metric means an honest but late sender.
+/// Order: method and size, before anything is hashed; unsigned handshakes; the signature; the signed time, so
+/// that `stale_timestamp` in a metric means an honest but late sender; only then the body.
 pub fn verify(
     source: &Source,
     request: &SignedRequest,
@@ -54,7 +54,7 @@ pub fn verify(
     if request.body.len() > source.body_bytes_max() {
         return Err(Rejection::TooLarge);
     }
-    if let Some(answer) = unsigned_handshake(source, request, secrets)? {
+    if let Some(answer) = unsigned_handshake(source, request, secrets, now_s)? {
         return Ok(answer);
     }
 
@@ -63,7 +63,14 @@ pub fn verify(
     let proof = match replay {
         Some(proof) => Some(proof),
         None if source.provider.opens_early() => None,
-        None => Some(prove(source, &Facts::unopened(request), secrets)?),
+        None => {
+            let unopened = Facts::unopened(request, now_s);
+            let proof = prove(source, &unopened, secrets)?;
+            if !source.provider.times_in_body() {
+                check_time(source, &unopened, now_s)?;
+            }
+            Some(proof)
+        }
     };
     // Before there is proof, a body that cannot be read is told like any other that is not genuine.
     let unreadable = if proof.is_none() { Rejection::NoSignature } else { Rejection::MalformedBody };
@@ -71,14 +78,15 @@ pub fn verify(
     let root = opened.root().map_err(|_| unreadable)?;
     let items = opened.items(&root, is_replay).map_err(|_| unreadable)?;
     let found = items.iter().map(|item| opened.item(item)).collect::<Result<Vec<_>, _>>().map_err(|_| unreadable)?;
-    let each: Vec<Facts<'_>> = found.iter().map(|item| Facts { request, form: &opened.form, root: &root, item }).collect();
-    let whole = Facts { request, form: &opened.form, root: &root, item: found.first().unwrap_or(&root) };
+    let each: Vec<Facts<'_>> =
+        found.iter().map(|item| Facts { request, form: &opened.form, root: &root, item, now_s }).collect();
+    let whole = Facts { request, form: &opened.form, root: &root, item: found.first().unwrap_or(&root), now_s };
     let proof = match proof {
         Some(proof) => proof,
         None if source.provider.definition.signature.each => prove_each(source, &each, secrets)?,
         None => prove(source, &whole, secrets)?,
     };
-    if !is_replay {
+    if !is_replay && (source.provider.opens_early() || source.provider.times_in_body()) {
         check_time(source, &whole, now_s)?;
     }
 
@@ -93,11 +101,16 @@ pub fn verify(
     events(source, &proof, &opened, &items, &each)
 }
 
-fn unsigned_handshake(source: &Source, request: &SignedRequest, secrets: &[Secret]) -> Result<Option<Verified>, Rejection> {
+fn unsigned_handshake(
+    source: &Source,
+    request: &SignedRequest,
+    secrets: &[Secret],
+    now_s: i64,
+) -> Result<Option<Verified>, Rejection> {
     let unsigned = source.provider.definition.handshake.iter().filter(|handshake| !handshake.signed);
     for handshake in unsigned.filter(|handshake| handshake.is_for(&request.method)) {
         let form = if handshake.is_in_body() { request.form() } else { Vec::new() };
-        let facts = Facts { form: &form, ..Facts::unopened(request) };
+        let facts = Facts { form: &form, ..Facts::unopened(request, now_s) };
         if let Some(answer) = handshake.answer(&facts, &source.settings, secrets)? {
             return Ok(Some(answer));
         }
