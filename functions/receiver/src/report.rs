@@ -1,7 +1,6 @@
 //! The receiver's one record per delivery.
 
 use std::error::Error;
-use std::io::stdout;
 
 use hookledger_core::{Claim, ClaimMode, SourceName, VerifiedEvent};
 use hookledger_runtime::{Metric, Record, error_chain};
@@ -66,6 +65,6 @@ impl Report {
     }
 
     pub(crate) fn emit(&self) {
-        self.0.emit(&mut stdout().lock());
+        self.0.print();
     }
 }

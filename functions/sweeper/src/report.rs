@@ -1,7 +1,6 @@
 //! The sweeper's one record per run.
 
 use std::error::Error;
-use std::io::stdout;
 
 use hookledger_core::EventRef;
 use hookledger_ledger::{Backlog, Pruned};
@@ -46,6 +45,6 @@ impl Report {
     }
 
     pub(crate) fn emit(&self) {
-        self.0.emit(&mut stdout().lock());
+        self.0.print();
     }
 }

@@ -1,7 +1,6 @@
 //! The worker's one record per batch, and a line for each failure.
 
 use std::error::Error;
-use std::io::stdout;
 
 use aws_lambda_events::sqs::SqsMessage;
 use hookledger_core::{EventRef, Outcome};
@@ -66,6 +65,6 @@ impl Report {
 
     pub(crate) fn emit(mut self) {
         self.record.field("errors", self.errors);
-        self.record.emit(&mut stdout().lock());
+        self.record.print();
     }
 }

@@ -85,6 +85,14 @@ impl Record {
         let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
     }
 
+    /// [`emit`](Self::emit) to standard output, where Lambda takes it for CloudWatch.
+    pub fn print(&self) {
+        let mut line = Vec::new();
+        self.emit(&mut line);
+        // Through `print!`, which tests can capture.
+        print!("{}", String::from_utf8_lossy(&line));
+    }
+
     fn to_json(&self, timestamp_ms: i64) -> Value {
         let mut root = self.fields.clone();
         root.insert("duration_ms".to_owned(), json!(self.started.elapsed().as_millis()));
