@@ -4,6 +4,7 @@
 //! if that is killed; a missing prerequisite is one sentence that names it and the command that mends it.
 //! It would change if another tool played one of these parts.
 
+mod application;
 mod cargo;
 mod emulator;
 mod place;
@@ -16,8 +17,9 @@ mod wait;
 mod watch;
 mod watchdog;
 
+pub use application::{FUNCTIONS, build_functions, package};
 pub use cargo::cargo;
-pub use emulator::{Emulator, EmulatorOptions, Message};
+pub use emulator::{Emulator, EmulatorOptions, Message, Stack};
 pub use place::{free_port, root, setting};
 pub use postgres::{Postgres, PostgresOptions};
 pub use step::run_to_end;

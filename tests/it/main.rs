@@ -1,5 +1,6 @@
 //! End to end, on real parts: one binary, a module per subject.
 
+mod deploy;
 mod embedded;
 mod ground;
 mod hint;

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what the tests share ends them as they would themselves")]
 
-mod certificate;
-mod front;
+pub(crate) mod certificate;
+pub(crate) mod front;
 
 use std::error::Error;
 use std::iter::successors;

@@ -3,6 +3,7 @@
 
 mod lambda;
 mod sqs;
+mod stack;
 
 use std::process::Command;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::wait::until;
 use crate::watchdog::{Service, ServiceOptions, Signal};
 
 pub use sqs::Message;
+pub use stack::Stack;
 
 const START_BOUND: Duration = Duration::from_secs(60);
 

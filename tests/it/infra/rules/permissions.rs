@@ -36,7 +36,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "logs:CreateLogStream SweeperLogs.Arn",
             "logs:PutLogEvents SweeperLogs.Arn",
-            "sqs:GetQueueAttributes EventQueue.Arn",
             "sqs:GetQueueAttributes SpillQueue.Arn",
             "sqs:SendMessage EventQueue.Arn",
         ],

@@ -1,0 +1,129 @@
+//! Stacks: CloudFormation, and the objects in S3 that a template refers to.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use reqwest::Method;
+
+use super::{Emulator, authorization};
+
+const BUCKET: &str = "code";
+const STACK_BOUND: Duration = Duration::from_secs(180);
+const POLL_EVERY: Duration = Duration::from_millis(100);
+
+/// A stack that has come to rest.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// CloudFormation's word, such as `CREATE_COMPLETE`.
+    pub status: String,
+    pub outputs: BTreeMap<String, String>,
+    /// `resource: reason` of each failure in its history, newest first.
+    pub failures: Vec<String>,
+}
+
+impl Emulator {
+    /// Puts an object where templates find it; gives the place as `s3://…` and as a URL.
+    pub async fn upload(&self, key: &str, content: Vec<u8>) -> anyhow::Result<(String, String)> {
+        let url = format!("{}/{BUCKET}/{key}", self.endpoint());
+        self.put(&format!("{}/{BUCKET}", self.endpoint()), Vec::new()).await?;
+        self.put(&url, content).await?;
+        Ok((format!("s3://{BUCKET}/{key}"), url))
+    }
+
+    /// Creates a stack, or updates it if there is one of this name, and waits for the end of it, whichever that is.
+    pub async fn put_stack(&self, name: &str, template: &str, parameters: &[(&str, &str)]) -> anyhow::Result<Stack> {
+        let action = if self.stack(name).await.is_ok() { "UpdateStack" } else { "CreateStack" };
+        let mut fields = vec![("StackName".to_owned(), name.to_owned()), ("TemplateBody".to_owned(), template.to_owned())];
+        for (n, capability) in ["CAPABILITY_IAM", "CAPABILITY_AUTO_EXPAND"].iter().enumerate() {
+            fields.push((format!("Capabilities.member.{}", n + 1), (*capability).to_owned()));
+        }
+        for (n, (key, value)) in parameters.iter().enumerate() {
+            fields.push((format!("Parameters.member.{}.ParameterKey", n + 1), (*key).to_owned()));
+            fields.push((format!("Parameters.member.{}.ParameterValue", n + 1), (*value).to_owned()));
+        }
+        self.cloudformation(action, &fields).await?;
+        self.at_rest(name).await
+    }
+
+    pub async fn delete_stack(&self, name: &str) -> anyhow::Result<()> {
+        self.cloudformation("DeleteStack", &[("StackName".to_owned(), name.to_owned())]).await?;
+        match self.at_rest(name).await {
+            Ok(stack) if stack.status != "DELETE_COMPLETE" => bail!("stack {name}: {}: {:?}", stack.status, stack.failures),
+            // A stack that is gone is not found by its name.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    async fn at_rest(&self, name: &str) -> anyhow::Result<Stack> {
+        let start = Instant::now();
+        loop {
+            let stack = self.stack(name).await?;
+            if !stack.status.ends_with("_IN_PROGRESS") {
+                return Ok(stack);
+            }
+            if start.elapsed() > STACK_BOUND {
+                bail!("stack {name} is still {} after {} s", stack.status, STACK_BOUND.as_secs());
+            }
+            tokio::time::sleep(POLL_EVERY).await;
+        }
+    }
+
+    async fn stack(&self, name: &str) -> anyhow::Result<Stack> {
+        let by_name = [("StackName".to_owned(), name.to_owned())];
+        let description = self.cloudformation("DescribeStacks", &by_name).await?;
+        let events = self.cloudformation("DescribeStackEvents", &by_name).await?;
+        let failed = elements(&events, "member").into_iter().filter(|event| event.contains("_FAILED</ResourceStatus>"));
+        Ok(Stack {
+            status: element(&description, "StackStatus").context("a stack without a status")?,
+            outputs: elements(&description, "member")
+                .into_iter()
+                .filter_map(|output| Some((element(output, "OutputKey")?, element(output, "OutputValue")?)))
+                .collect(),
+            failures: failed
+                .map(|event| {
+                    let text = |tag| element(event, tag).unwrap_or_default();
+                    format!("{}: {}", text("LogicalResourceId"), text("ResourceStatusReason"))
+                })
+                .collect(),
+        })
+    }
+
+    async fn put(&self, url: &str, content: Vec<u8>) -> anyhow::Result<()> {
+        let call = self.http.request(Method::PUT, url).header("authorization", authorization("s3")).body(content);
+        let status = call.send().await?.status();
+        // The bucket may be there.
+        if !status.is_success() && status != reqwest::StatusCode::CONFLICT {
+            bail!("the AWS emulator answers {status} to PUT {url}");
+        }
+        Ok(())
+    }
+
+    /// CloudFormation speaks the older protocol: a form in, XML out.
+    async fn cloudformation(&self, action: &str, fields: &[(String, String)]) -> anyhow::Result<String> {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("Action", action).append_pair("Version", "2010-05-15").extend_pairs(fields);
+        let call = self.http.post(self.endpoint()).header("authorization", authorization("cloudformation"));
+        let call = call.header("content-type", "application/x-www-form-urlencoded").body(form.finish());
+        let response = call.send().await?;
+        let (status, text) = (response.status(), response.text().await?);
+        if !status.is_success() {
+            bail!("{action}: the AWS emulator answers {status}: {}", element(&text, "Message").unwrap_or(text));
+        }
+        Ok(text)
+    }
+}
+
+/// The contents of the innermost elements of this name: one that holds others of its name ends with the first of them.
+fn elements<'a>(xml: &'a str, tag: &str) -> Vec<&'a str> {
+    let (open, close) = (format!("<{tag}>"), format!("</{tag}>"));
+    xml.split(&open).skip(1).map(|rest| rest.split_once(&close).map_or(rest, |(inside, _)| inside)).collect()
+}
+
+fn element(xml: &str, tag: &str) -> Option<String> {
+    let (_, rest) = xml.split_once(&format!("<{tag}>"))?;
+    let (inside, _) = rest.split_once(&format!("</{tag}>"))?;
+    let entities =
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&#x27;", "'"), ("&#39;", "'"), ("&amp;", "&")];
+    Some(entities.iter().fold(inside.to_owned(), |text, (entity, character)| text.replace(entity, character)))
+}
