@@ -81,6 +81,8 @@ pub(crate) struct ObjectRule {
     #[serde(default)]
     on: Vec<Glob>,
     kind: Place,
+    /// The kind begins after this, where it is there.
+    kind_after: Option<String>,
     /// The kind ends before this character: `subscription.updated` is about a `subscription`.
     kind_until: Option<char>,
     /// Joined with colons; all have to be there.
@@ -246,7 +248,8 @@ impl Envelope {
                 Some(place) => place.text(facts)?.map(Cow::into_owned).unwrap_or_default(),
                 None => String::new(),
             };
-            let kind = rule.kind_until.and_then(|end| kind.split_once(end)).map_or(kind.as_ref(), |(kind, _)| kind);
+            let kind = rule.kind_after.as_deref().and_then(|start| kind.strip_prefix(start)).unwrap_or(&kind);
+            let kind = rule.kind_until.and_then(|end| kind.split_once(end)).map_or(kind, |(kind, _)| kind);
             return Ok(Some((rule, ObjectKey { account, kind: kind.to_owned(), id })));
         }
         Ok(None)

@@ -57,6 +57,10 @@ pub fn verify(
     if let Some(answer) = unsigned_handshake(source, request, secrets, now_s)? {
         return Ok(answer);
     }
+    let signed = |method: &Method| handshakes.iter().any(|handshake| handshake.signed && handshake.is_for(method));
+    if request.method != Method::POST && !signed(&request.method) {
+        return Err(Rejection::Method);
+    }
 
     let replay = replay_proof(request, replay_token)?;
     let is_replay = replay.is_some();
