@@ -5,20 +5,29 @@
 //! It would change if another tool played one of these parts.
 
 mod application;
+mod built;
 mod cargo;
+mod clock;
+pub mod deployment;
 mod emulator;
+pub mod faults;
+mod http;
+pub mod lambda;
 mod place;
 mod postgres;
 pub mod preflight;
 pub mod sign;
 mod step;
+pub mod subscription;
 mod venv;
 mod wait;
 mod watch;
 mod watchdog;
 
 pub use application::{FUNCTIONS, build_functions, package};
+pub use built::built;
 pub use cargo::cargo;
+pub use clock::since_epoch;
 pub use emulator::{Emulator, EmulatorOptions, Message, Stack};
 pub use place::{free_port, root, setting};
 pub use postgres::{Postgres, PostgresOptions};

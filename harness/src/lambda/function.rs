@@ -1,0 +1,158 @@
+//! A function: up to so many environments, started when there is something for them to do.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use anyhow::Context;
+use bytes::Bytes;
+use tokio::sync::Semaphore;
+
+use super::environment::{Environment, Process};
+use super::{InvokeError, Response};
+
+/// How a function is run.
+#[derive(Debug, Clone)]
+pub struct FunctionOptions {
+    pub name: String,
+    pub program: PathBuf,
+    /// The whole environment of its processes, besides what Lambda sets.
+    pub variables: Vec<(String, String)>,
+    /// How many environments may be at work at once; who comes then waits.
+    pub environments: usize,
+    /// What an invocation may take, after which its environment is killed.
+    pub timeout: Duration,
+    /// Only told to the function: nothing here takes memory away from it.
+    pub memory_mb: u32,
+    /// Gets a file with the output of each environment.
+    pub logs: PathBuf,
+}
+
+pub struct Function {
+    options: FunctionOptions,
+    slots: Semaphore,
+    idle: Mutex<Vec<Running>>,
+    live: Arc<Mutex<BTreeMap<usize, Live>>>,
+    started: AtomicUsize,
+    crashes_at_answer: Arc<AtomicUsize>,
+}
+
+/// An environment that stays in the list of the living until it is dropped.
+struct Running {
+    environment: Environment,
+    number: usize,
+    busy: Arc<AtomicBool>,
+    live: Arc<Mutex<BTreeMap<usize, Live>>>,
+}
+
+struct Live {
+    process: Process,
+    busy: Arc<AtomicBool>,
+}
+
+impl Function {
+    pub fn new(options: FunctionOptions) -> anyhow::Result<Self> {
+        fs::create_dir_all(&options.logs).context("make a folder for a function's output")?;
+        Ok(Self {
+            slots: Semaphore::new(options.environments),
+            options,
+            idle: Mutex::default(),
+            live: Arc::default(),
+            started: AtomicUsize::new(0),
+            crashes_at_answer: Arc::default(),
+        })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    /// Needs a tokio runtime that goes on while an answer is waited for.
+    pub async fn invoke(&self, payload: impl Into<Bytes>) -> Result<Response, InvokeError> {
+        let _slot = self.slots.acquire().await.map_err(|_| InvokeError::Crashed)?;
+        let mut running = match self.take_idle() {
+            Some(running) => running,
+            None => self.start().await.map_err(|error| InvokeError::FunctionError(format!("{error:#}")))?,
+        };
+        running.busy.store(true, Ordering::SeqCst);
+        let result = running.environment.invoke(payload.into(), self.options.timeout).await;
+        running.busy.store(false, Ordering::SeqCst);
+        match &result {
+            Ok(_) | Err(InvokeError::FunctionError(_)) => locked(&self.idle).push(running),
+            Err(InvokeError::Crashed | InvokeError::TimedOut) => drop(running),
+        }
+        result
+    }
+
+    /// Kills one environment by SIGKILL, one at work if there is any; `choice` says which of them. `false` if none lives.
+    pub fn kill(&self, choice: usize) -> bool {
+        let live = locked(&self.live);
+        let alive = || live.values().filter(|one| !one.process.has_ended());
+        let busy: Vec<_> = alive().filter(|one| one.busy.load(Ordering::SeqCst)).collect();
+        let candidates = if busy.is_empty() { alive().collect() } else { busy };
+        let Some(victim) = candidates.get(choice % candidates.len().max(1)) else { return false };
+        victim.process.kill();
+        true
+    }
+
+    /// How many environments are at work.
+    pub fn busy(&self) -> usize {
+        locked(&self.live).values().filter(|one| one.busy.load(Ordering::SeqCst)).count()
+    }
+
+    /// The next answer is lost: when the function gives it, its work done, it is killed, and whoever invoked it sees a crash.
+    pub fn crash_at_next_answer(&self) {
+        self.crashes_at_answer.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Answers that were to be lost and are not yet.
+    pub fn answers_to_lose(&self) -> usize {
+        self.crashes_at_answer.load(Ordering::SeqCst)
+    }
+
+    /// How many environments were started so far.
+    pub fn started(&self) -> usize {
+        self.started.load(Ordering::SeqCst)
+    }
+
+    /// What all its environments have written, dead ones too.
+    pub fn output(&self) -> String {
+        let read = |number| fs::read(self.log(number)).unwrap_or_default();
+        let all: Vec<u8> = (1..=self.started()).flat_map(read).collect();
+        String::from_utf8_lossy(&all).into_owned()
+    }
+
+    fn take_idle(&self) -> Option<Running> {
+        let mut idle = locked(&self.idle);
+        // What ended while it had nothing to do is replaced.
+        idle.retain(|running| !running.environment.process.has_ended());
+        idle.pop()
+    }
+
+    async fn start(&self) -> anyhow::Result<Running> {
+        let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
+        let log = File::options().create(true).append(true).open(self.log(number)).context("open a function's log")?;
+        let environment = Environment::start(&self.options, log, self.crashes_at_answer.clone()).await?;
+        let busy = Arc::new(AtomicBool::new(false));
+        locked(&self.live).insert(number, Live { process: environment.process.clone(), busy: busy.clone() });
+        Ok(Running { environment, number, busy, live: self.live.clone() })
+    }
+
+    fn log(&self, number: usize) -> PathBuf {
+        self.options.logs.join(format!("{}-{number}.log", self.options.name))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        locked(&self.live).remove(&self.number);
+    }
+}
+
+/// A panic elsewhere leaves a list as good as it was.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
