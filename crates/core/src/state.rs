@@ -2,9 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// The state of a ledger row: `claimed → processing → settled`, `processing → failed → processing`,
 /// `failed → dead_letter` (and `dead_letter → claimed` when somebody asks for it again).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Status {
     Claimed,
     Processing,
@@ -14,7 +17,8 @@ pub enum Status {
 }
 
 /// How a settled event ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The handler's writes are committed.
     Applied,
