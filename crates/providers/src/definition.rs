@@ -8,7 +8,7 @@ use crate::envelope::Envelope;
 use crate::handshake::Handshake;
 use crate::place::{Place, Wanted};
 use crate::secret_kind::SecretKind;
-use crate::signature::Signature;
+use crate::signature::{Algorithm, Signature};
 use crate::template::Template;
 use crate::timestamp::SignedTime;
 
@@ -119,6 +119,12 @@ impl Definition {
         }
         if templates.iter().any(Template::has_timestamp) && self.timestamp.is_none() {
             return Err("signature.signed has {timestamp}, but there is no [timestamp]".to_owned());
+        }
+        let covers = self.signature.algorithm == Algorithm::Token || templates.iter().all(Template::covers_body);
+        if !covers && !self.signature.body_not_covered {
+            return Err(
+                "signature.signed does not cover the body; if that is so, set signature.body_not_covered = true".to_owned()
+            );
         }
         if self.event.id.is_empty() {
             return Err("event.id is empty: nothing could be deduplicated".to_owned());

@@ -20,6 +20,15 @@ pub(crate) struct List {
 }
 
 impl List {
+    /// An item as the provider writes it.
+    pub(crate) fn written(&self, item: &str) -> String {
+        format!("{}{item}", self.prefix)
+    }
+
+    pub(crate) fn joined(&self, first: &str, second: &str) -> String {
+        self.separator.map_or_else(|| second.to_owned(), |separator| format!("{first}{separator}{second}"))
+    }
+
     /// The items that count, without their prefix.
     pub(crate) fn items<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a str> {
         let mut rest = Some(text);

@@ -24,9 +24,9 @@ pub(crate) struct Signature {
     pub(crate) algorithm: Algorithm,
     pub(crate) at: Place,
     #[serde(flatten)]
-    list: List,
+    pub(crate) list: List,
     #[serde(default)]
-    encoding: Encoding,
+    pub(crate) encoding: Encoding,
     /// What is signed; several are alternatives.
     #[serde(default = "body_only", deserialize_with = "one_or_many")]
     signed: Vec<Template>,
@@ -35,10 +35,13 @@ pub(crate) struct Signature {
     repeated: bool,
     /// There is a header for each key: NAME-1, NAME-2 … (DocuSign).
     #[serde(default)]
-    numbered: bool,
+    pub(crate) numbered: bool,
     /// Every event of the body carries a signature of its own (Adyen, Microsoft Graph).
     #[serde(default)]
     pub(crate) each: bool,
+    /// Says that one knows (Mailgun, Adyen): whoever sees one delivery can make others.
+    #[serde(default)]
+    pub(crate) body_not_covered: bool,
     /// Where the body's SHA-256 stands, in hex, when the signature covers that instead of a body that is no form (Twilio).
     body_sha256: Option<Place>,
 }
@@ -102,6 +105,10 @@ impl Signature {
 
     pub(crate) fn needs_webhook_id(&self) -> bool {
         self.signed.iter().any(Template::needs_webhook_id)
+    }
+
+    pub(crate) fn templates_in_words(&self) -> String {
+        self.signed.iter().map(Template::to_string).collect::<Vec<_>>().join(" or ")
     }
 
     pub(crate) fn templates(&self) -> &[Template] {
@@ -168,6 +175,17 @@ impl Algorithm {
             Self::Ed25519 => "Ed25519",
             Self::EcdsaP256 => "ECDSA P-256",
             Self::Token => "shared token",
+        }
+    }
+
+    /// `None` where only the provider can sign.
+    pub(crate) fn sign(self, secret: &Secret, signed: &[&[u8]]) -> Option<Vec<u8>> {
+        match self {
+            Self::HmacSha1 => Some(hookledger_core::hmac(HmacAlgorithm::Sha1, secret, signed)),
+            Self::HmacSha256 => Some(hookledger_core::hmac(HmacAlgorithm::Sha256, secret, signed)),
+            Self::HmacSha512 => Some(hookledger_core::hmac(HmacAlgorithm::Sha512, secret, signed)),
+            Self::Token => Some(secret.expose().to_vec()),
+            Self::Ed25519 | Self::EcdsaP256 => None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! `{header:webhook-id}`; with a question mark (`{body:/reference?}`) it may be missing. All else stands for itself.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::Deserialize;
 
@@ -14,7 +15,10 @@ use crate::url;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) struct Template(Vec<Part>);
+pub(crate) struct Template {
+    parts: Vec<Part>,
+    text: String,
+}
 
 #[derive(Debug, Clone)]
 enum Part {
@@ -37,7 +41,7 @@ enum Part {
 
 impl Template {
     pub(crate) fn bind(&mut self, wanted: &mut Wanted) -> Result<(), String> {
-        for part in &mut self.0 {
+        for part in &mut self.parts {
             if let Part::Place { place, .. } = part {
                 place.bind(wanted)?;
             }
@@ -52,8 +56,8 @@ impl Template {
         settings: &Settings,
         timestamp: &'a str,
     ) -> Result<Option<Vec<Cow<'a, [u8]>>>, Malformed> {
-        let mut parts = Vec::with_capacity(self.0.len());
-        for part in &self.0 {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
             parts.push(match part {
                 Part::Literal(text) => Cow::Borrowed(text.as_bytes()),
                 Part::Body => Cow::Borrowed(facts.request.body.as_ref()),
@@ -76,19 +80,24 @@ impl Template {
 
     pub(crate) fn is_in_body(&self) -> bool {
         let in_body = |part: &Part| matches!(part, Part::Place { place, .. } if place.is_in_body());
-        self.0.iter().any(|part| in_body(part) || matches!(part, Part::FormSorted))
+        self.parts.iter().any(|part| in_body(part) || matches!(part, Part::FormSorted))
+    }
+
+    /// Whether the body is signed, itself or by what stands for it.
+    pub(crate) fn covers_body(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Body | Part::FormSorted | Part::Crc32))
     }
 
     pub(crate) fn has_timestamp(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Timestamp))
+        self.parts.iter().any(|part| matches!(part, Part::Timestamp))
     }
 
     pub(crate) fn needs_public_url(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Url(_)))
+        self.parts.iter().any(|part| matches!(part, Part::Url(_)))
     }
 
     pub(crate) fn needs_webhook_id(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::WebhookId))
+        self.parts.iter().any(|part| matches!(part, Part::WebhookId))
     }
 }
 
@@ -116,7 +125,13 @@ impl TryFrom<String> for Template {
         if !rest.is_empty() {
             parts.push(Part::Literal(rest.to_owned()));
         }
-        Ok(Self(parts))
+        Ok(Self { parts, text })
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

@@ -15,9 +15,9 @@ use crate::settings::Settings;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SignedTime {
-    at: Place,
+    pub(crate) at: Place,
     #[serde(flatten)]
-    list: List,
+    pub(crate) list: List,
     #[serde(default)]
     unit: Unit,
     /// How old it may be, in seconds; exactly this old passes. Without it the time is signed and not checked.
@@ -54,6 +54,15 @@ impl SignedTime {
             Cow::Borrowed(text) => self.list.items(text).next().map(Cow::Borrowed),
             Cow::Owned(text) => self.list.items(&text).next().map(|item| Cow::Owned(item.to_owned())),
         })
+    }
+
+    /// A time as the provider would write it.
+    pub(crate) fn print(&self, now_s: i64) -> String {
+        match self.unit {
+            Unit::Seconds => now_s.to_string(),
+            Unit::Millis => now_s.saturating_mul(1000).to_string(),
+            Unit::Date => jiff::Timestamp::from_second(now_s).unwrap_or_default().to_string(),
+        }
     }
 
     pub(crate) fn check(&self, text: &str, settings: &Settings, now_s: i64) -> Result<(), Rejection> {

@@ -5,6 +5,8 @@
 mod delivery;
 mod identity;
 mod malformed;
+mod own;
+mod signing;
 mod sources;
 mod told;
 mod vectors;
