@@ -14,6 +14,7 @@ builtin!(
     "adyen-platform",
     "auth0",
     "bitbucket",
+    "braintree",
     "calendly",
     "chargebee",
     "clerk",

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use serde_json::{Map, Value};
 
 use crate::envelope::States;
-use crate::place::Facts;
+use crate::facts::Facts;
 use crate::request::SignedRequest;
 use crate::sources::Source;
 
@@ -21,7 +21,7 @@ fn states(source: &Source, event: &Event) -> Option<(Option<Value>, Option<Value
     let (envelope, wanted) = &source.provider.ties;
     let found = wanted.item.find(&event.body).ok()?;
     let request = stored_request(event);
-    let facts = Facts { request: &request, form: &Vec::new(), root: &Vec::new(), item: &found, now_s: 0 };
+    let facts = Facts { item: &found, ..Facts::unopened(&request, 0) };
     let (rule, _) = envelope.object(&facts, &event.event_type).ok()??;
     let States { state, previous, previous_under } = &rule.states;
     let value = |json: &str| serde_json::from_str::<Value>(json).ok();

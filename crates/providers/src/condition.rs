@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
+use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
-use crate::place::{Facts, Place, Wanted};
+use crate::place::Place;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

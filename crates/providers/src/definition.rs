@@ -5,8 +5,9 @@ use http::HeaderName;
 use serde::Deserialize;
 
 use crate::envelope::Envelope;
+use crate::facts::Wanted;
 use crate::handshake::Handshake;
-use crate::place::{Place, Wanted};
+use crate::place::Place;
 use crate::secret_kind::SecretKind;
 use crate::signature::{Algorithm, Signature};
 use crate::template::Template;
@@ -36,8 +37,10 @@ pub(crate) struct Definition {
     #[serde(default)]
     pub(crate) handshake: Vec<Handshake>,
     pub(crate) event: Envelope,
-    /// The form field that holds the JSON when the body is a form.
+    /// The form field that holds the payload when the body is a form.
     pub(crate) payload_field: Option<String>,
+    #[serde(default)]
+    pub(crate) payload: Payload,
     /// The body may be anything: what is not JSON has no fields.
     #[serde(default)]
     pub(crate) json_optional: bool,
@@ -48,6 +51,15 @@ pub(crate) struct Definition {
     /// Secrets that the provider writes into its bodies: blanked before anything is stored.
     #[serde(default)]
     pub(crate) redact: Vec<Place>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Payload {
+    #[default]
+    Json,
+    /// Braintree's.
+    XmlBase64,
 }
 
 /// A definition, ready: every place knows its slot.
@@ -120,7 +132,8 @@ impl Definition {
         if templates.iter().any(Template::has_timestamp) && self.timestamp.is_none() {
             return Err("signature.signed has {timestamp}, but there is no [timestamp]".to_owned());
         }
-        let covers = self.signature.algorithm == Algorithm::Token || templates.iter().all(Template::covers_body);
+        let covers = self.signature.algorithm == Algorithm::Token
+            || templates.iter().all(|template| template.covers_body(self.payload_field.as_deref()));
         if !covers && !self.signature.body_not_covered {
             return Err(
                 "signature.signed does not cover the body; if that is so, set signature.body_not_covered = true".to_owned()

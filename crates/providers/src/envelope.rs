@@ -11,10 +11,11 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::condition::{Condition, Glob};
+use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
 use crate::instant::{self, Unit};
 use crate::one_or_many::one_or_many;
-use crate::place::{Facts, Place, Wanted};
+use crate::place::Place;
 use crate::rejection::Rejection;
 
 #[derive(Debug, Clone, Deserialize)]

@@ -8,8 +8,9 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::condition::Condition;
+use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
-use crate::place::{Facts, Place, Wanted};
+use crate::place::Place;
 use crate::rejection::Rejection;
 use crate::settings::Settings;
 use crate::verify::{Answer, Verified};

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 
 use crate::definition::Provider;
+use crate::facts::Facts;
 use crate::opened::Opened;
-use crate::place::Facts;
 
 /// Stands in the place of a secret.
 const BLANK: &str = "redacted";

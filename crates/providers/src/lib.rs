@@ -3,14 +3,17 @@
 //! Knows the providers' documents and nothing else: no I/O, no clock, no AWS, no SQL. It changes when a provider does.
 //! Invariant: nothing of a body is read before its signature, or the operator's replay token, was proven.
 
+mod at;
 mod builtin;
 mod candidate;
 mod condition;
 mod definition;
 mod envelope;
+mod facts;
 mod fields;
 mod handshake;
 mod instant;
+mod jwt;
 mod kept;
 mod list;
 mod one_or_many;
@@ -28,6 +31,7 @@ mod template;
 mod timestamp;
 mod url;
 mod verify;
+mod xml;
 
 pub use builtin::{About, about};
 pub use candidate::candidate;

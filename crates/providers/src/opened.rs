@@ -1,11 +1,13 @@
 //! The body of a delivery, opened as far as its definition asks. Invariant: everything borrows from the bytes that were signed
 //! (or from the form field that was decoded out of them once).
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 
-use crate::definition::Provider;
+use crate::definition::{Payload, Provider};
+use crate::facts::{Facts, Form};
 use crate::fields::{Fields, Found, Malformed, items};
-use crate::place::{Facts, Form};
 use crate::request::SignedRequest;
 
 pub(crate) struct Opened<'a> {
@@ -14,15 +16,16 @@ pub(crate) struct Opened<'a> {
     pub(crate) form: Form<'a>,
     /// `None` where the body is a form without JSON in it.
     pub(crate) json: Option<Bytes>,
+    xml: String,
 }
 
 impl<'a> Opened<'a> {
     pub(crate) fn new(provider: &'a Provider, request: &'a SignedRequest) -> Result<Self, Malformed> {
         let form = request.form();
-        let json = match &provider.definition.payload_field {
+        let payload = match &provider.definition.payload_field {
             Some(field) if request.is_form() => {
-                let mut payloads = form.iter().filter(|(name, _)| name == field).map(|(_, json)| json);
-                let payload = payloads.next().map(|json| Bytes::copy_from_slice(json.as_bytes()));
+                let mut payloads = form.iter().filter(|(name, _)| name == field).map(|(_, payload)| payload);
+                let payload = payloads.next().map(|payload| Bytes::copy_from_slice(payload.as_bytes()));
                 if payloads.next().is_some() {
                     return Err(Malformed);
                 }
@@ -30,7 +33,17 @@ impl<'a> Opened<'a> {
             }
             Some(_) | None => (!request.is_form()).then(|| request.body.clone()),
         };
-        Ok(Self { provider, request, form, json })
+        match provider.definition.payload {
+            Payload::Json => Ok(Self { provider, request, form, json: payload, xml: String::new() }),
+            Payload::XmlBase64 => {
+                let xml = payload.as_deref().and_then(xml_base64).ok_or(Malformed)?;
+                Ok(Self { provider, request, form, json: None, xml })
+            }
+        }
+    }
+
+    pub(crate) fn facts<'o>(&'o self, root: &'o Found<'o>, item: &'o Found<'o>, now_s: i64) -> Facts<'o> {
+        Facts { request: self.request, form: &self.form, xml: &self.xml, root, item, now_s }
     }
 
     /// The fields that are looked for in the whole body.
@@ -46,7 +59,7 @@ impl<'a> Opened<'a> {
             Some(Err(_)) | None => "",
         };
         let Some(events) = &self.provider.definition.event.events else { return Ok(vec![whole()]) };
-        let facts = Facts { request: self.request, form: &self.form, root, item: root, now_s: 0 };
+        let facts = self.facts(root, root, 0);
         match events.json(&facts) {
             Some(array) if array.starts_with('[') => items(array),
             _ if is_replay => Ok(vec![whole()]),
@@ -70,4 +83,10 @@ impl<'a> Opened<'a> {
             Some(_) | None => Ok(fields.nothing()),
         }
     }
+}
+
+/// Braintree wraps its base64 into lines.
+fn xml_base64(payload: &[u8]) -> Option<String> {
+    let unwrapped: Vec<u8> = payload.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    String::from_utf8(STANDARD.decode(unwrapped).ok()?).ok()
 }

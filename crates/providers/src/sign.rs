@@ -7,7 +7,7 @@ use base64::Engine as _;
 use hookledger_core::Secret;
 use http::{HeaderName, HeaderValue};
 
-use crate::place::Facts;
+use crate::facts::Facts;
 use crate::request::SignedRequest;
 use crate::signature::Encoding;
 use crate::sources::Source;
@@ -31,9 +31,6 @@ pub fn sign(source: &Source, request: &mut SignedRequest, secret: &Secret, now_s
     let definition = &source.provider.definition;
     let signature = &definition.signature;
     let Some(header) = signature.at.headers().next().cloned() else { return Err(Unsignable::InBody) };
-    if source.provider.opens_early() && request.form().is_empty() && signature.each {
-        return Err(Unsignable::InBody);
-    }
     let time = match &definition.timestamp {
         Some(time) if source.provider.signs_time() => Some((time, time.print(now_s))),
         Some(_) | None => None,

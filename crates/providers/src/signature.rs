@@ -10,10 +10,11 @@ use hookledger_core::{HmacAlgorithm, Proof, PublicKeyAlgorithm, Secret};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
 use crate::list::List;
 use crate::one_or_many::one_or_many;
-use crate::place::{Facts, Place, Wanted};
+use crate::place::Place;
 use crate::rejection::Rejection;
 use crate::settings::Settings;
 use crate::template::Template;
@@ -42,7 +43,7 @@ pub(crate) struct Signature {
     /// Says that one knows (Mailgun, Adyen): whoever sees one delivery can make others.
     #[serde(default)]
     pub(crate) body_not_covered: bool,
-    /// Where the body's SHA-256 stands, in hex, when the signature covers that instead of a body that is no form (Twilio).
+    /// Where the body's SHA-256 stands, in hex, when the signature covers that instead of the body (Twilio's JSON, Plaid).
     body_sha256: Option<Place>,
 }
 
@@ -157,7 +158,8 @@ impl Signature {
 
     fn check_body_hash(&self, facts: &Facts<'_>) -> Result<(), Malformed> {
         let Some(place) = &self.body_sha256 else { return Ok(()) };
-        if facts.request.is_form() {
+        // A form is signed field by field.
+        if facts.request.is_form() && self.signed.iter().all(Template::has_form) {
             return Ok(());
         }
         let given = place.text(facts)?.ok_or(Malformed)?;

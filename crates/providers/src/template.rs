@@ -8,8 +8,9 @@ use std::fmt;
 
 use serde::Deserialize;
 
+use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
-use crate::place::{Facts, Place, Wanted};
+use crate::place::Place;
 use crate::settings::Settings;
 use crate::url;
 
@@ -67,7 +68,7 @@ impl Template {
                 Part::FormSorted => Cow::Owned(form_sorted(facts)),
                 Part::Crc32 => Cow::Owned(crc32fast::hash(&facts.request.body).to_string().into_bytes()),
                 Part::WebhookId => Cow::Owned(settings.webhook_id.clone().unwrap_or_default().into_bytes()),
-                Part::Place { place, optional } => match place.text(facts)? {
+                Part::Place { place, optional } => match place.signed_text(facts)? {
                     Some(Cow::Borrowed(text)) => Cow::Borrowed(text.as_bytes()),
                     Some(Cow::Owned(text)) => Cow::Owned(text.into_bytes()),
                     None if *optional => Cow::Borrowed(&[][..]),
@@ -84,8 +85,14 @@ impl Template {
     }
 
     /// Whether the body is signed, itself or by what stands for it.
-    pub(crate) fn covers_body(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Body | Part::FormSorted | Part::Crc32))
+    pub(crate) fn covers_body(&self, payload_field: Option<&str>) -> bool {
+        let is_payload = |place: &Place| payload_field.is_some_and(|field| place.form_fields().any(|name| name == field));
+        let payload = |part: &Part| matches!(part, Part::Place { place, optional: false } if is_payload(place));
+        self.parts.iter().any(|part| matches!(part, Part::Body | Part::FormSorted) || payload(part))
+    }
+
+    pub(crate) fn has_form(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::FormSorted))
     }
 
     pub(crate) fn has_timestamp(&self) -> bool {

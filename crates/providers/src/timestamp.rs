@@ -5,10 +5,11 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
+use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
 use crate::instant;
 use crate::list::List;
-use crate::place::{Facts, Place, Wanted};
+use crate::place::Place;
 use crate::rejection::Rejection;
 use crate::settings::Settings;
 

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use hookledger_core::{Proof, Secret, VerifiedEvent};
 use http::{HeaderName, Method};
 
+use crate::facts::Facts;
 use crate::handshake::Ignore;
 use crate::kept;
 use crate::opened::Opened;
-use crate::place::Facts;
 use crate::rejection::Rejection;
 use crate::request::SignedRequest;
 use crate::sources::Source;
@@ -82,9 +82,8 @@ pub fn verify(
     let root = opened.root().map_err(|_| unreadable)?;
     let items = opened.items(&root, is_replay).map_err(|_| unreadable)?;
     let found = items.iter().map(|item| opened.item(item)).collect::<Result<Vec<_>, _>>().map_err(|_| unreadable)?;
-    let each: Vec<Facts<'_>> =
-        found.iter().map(|item| Facts { request, form: &opened.form, root: &root, item, now_s }).collect();
-    let whole = Facts { request, form: &opened.form, root: &root, item: found.first().unwrap_or(&root), now_s };
+    let each: Vec<Facts<'_>> = found.iter().map(|item| opened.facts(&root, item, now_s)).collect();
+    let whole = opened.facts(&root, found.first().unwrap_or(&root), now_s);
     let proof = match proof {
         Some(proof) => proof,
         None if source.provider.definition.signature.each => prove_each(source, &each, secrets)?,
