@@ -2,40 +2,28 @@
 //! Invariant: nothing of infra/ is changed except where the code and the nested templates are found, as packaging does.
 
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, bail, ensure};
 
-use crate::cargo::cargo;
+use crate::built::built;
 use crate::emulator::Emulator;
 use crate::place::root;
 use crate::venv::venv;
 
-pub const FUNCTIONS: [&str; 4] = ["receiver", "worker", "sweeper", "operator"];
+const FUNCTIONS: [&str; 4] = ["receiver", "worker", "sweeper", "operator"];
 
 /// Stored and not deflated: they go no further than this machine.
 const ZIP: &str = "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').write(sys.argv[2], 'bootstrap')";
 
-/// Builds the functions as plain `cargo build` does, for this machine, and gives the folder that they are in.
-pub fn build_functions() -> anyhow::Result<PathBuf> {
-    let mut build = cargo();
-    build.args(["build", "--quiet"]).args(FUNCTIONS.iter().flat_map(|name| ["--bin", name]));
-    let output = build.output().context("run cargo")?;
-    ensure!(output.status.success(), "the functions do not build:\n{}", String::from_utf8_lossy(&output.stderr));
-    Ok(root().join("target/debug"))
-}
-
 /// Uploads functions and nested templates, and gives the application's template that refers to them. Another `version` is a
 /// new deployment of the same code.
 pub async fn package(emulator: &Emulator, version: &str) -> anyhow::Result<String> {
-    let binaries = build_functions()?;
     let folder = tempfile::Builder::new().prefix("hookledger-package-").tempdir().context("make a temporary folder")?;
     let mut template = read("template")?;
     for name in FUNCTIONS {
         let zip = folder.path().join(name);
-        let output =
-            Command::new(venv()?.program("python")).args(["-c", ZIP]).arg(&zip).arg(binaries.join(name)).output()?;
+        let output = Command::new(venv()?.program("python")).args(["-c", ZIP]).arg(&zip).arg(built(name)?).output()?;
         ensure!(output.status.success(), "cannot zip {name}: {}", String::from_utf8_lossy(&output.stderr));
         let (place, _) = emulator.upload(&format!("{version}/{name}.zip"), fs::read(&zip)?).await?;
         let function = format!("BuildProperties: {{Binary: {name}}}\n    Properties:\n");

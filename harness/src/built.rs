@@ -9,7 +9,7 @@ use crate::cargo::cargo;
 use crate::place::{root, setting};
 use crate::step::run_to_end;
 
-const PROGRAMS: [&str; 5] = ["receiver", "worker", "sweeper", "hookledger", "xtask"];
+const PROGRAMS: [&str; 6] = ["receiver", "worker", "sweeper", "operator", "hookledger", "xtask"];
 
 /// The path of a built program, `receiver` for example. The first call in a process asks cargo to build what has changed.
 pub fn built(program: &str) -> anyhow::Result<PathBuf> {

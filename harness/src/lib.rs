@@ -24,7 +24,7 @@ mod wait;
 mod watch;
 mod watchdog;
 
-pub use application::{FUNCTIONS, build_functions, package};
+pub use application::package;
 pub use built::built;
 pub use cargo::cargo;
 pub use clock::since_epoch;

@@ -1,5 +1,7 @@
 //! Signatures as the providers make them: a second implementation, so that a mistake in the first does not agree with itself.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
@@ -12,6 +14,23 @@ pub fn stripe(secret: &str, t: i64, body: &[u8]) -> String {
 /// `X-Hub-Signature-256` for `body`.
 pub fn github(secret: &str, body: &[u8]) -> String {
     format!("sha256={}", hex::encode(hmac_sha256(secret.as_bytes(), body)))
+}
+
+/// `X-Shopify-Hmac-SHA256` for `body`.
+pub fn shopify(secret: &str, body: &[u8]) -> String {
+    BASE64.encode(hmac_sha256(secret.as_bytes(), body))
+}
+
+/// `Paddle-Signature` for `body` sent at `t`, in seconds since 1970.
+pub fn paddle(secret: &str, t: i64, body: &[u8]) -> String {
+    let signed = [t.to_string().as_bytes(), b":", body].concat();
+    format!("ts={t};h1={}", hex::encode(hmac_sha256(secret.as_bytes(), &signed)))
+}
+
+/// `X-Slack-Signature` for `body` sent at `t`, which `X-Slack-Request-Timestamp` repeats.
+pub fn slack(secret: &str, t: i64, body: &[u8]) -> String {
+    let signed = [b"v0:", t.to_string().as_bytes(), b":", body].concat();
+    format!("v0={}", hex::encode(hmac_sha256(secret.as_bytes(), &signed)))
 }
 
 pub fn hmac_sha256(key: &[u8], message: &[u8]) -> Vec<u8> {

@@ -3,6 +3,7 @@
 //! Invariant: Ctrl-C, a kill and every failure stop what a command started.
 
 mod demo;
+mod deploy_local;
 mod dev;
 mod interrupt;
 mod paint;
@@ -22,6 +23,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Start everything and keep it running, with hot reload and logs, until Ctrl-C
     Dev,
+    /// Deploy the templates onto the AWS emulator, deliver, update, take down
+    DeployLocal,
     /// Every check: format, lints, docs, tests
     Test(test::Arguments),
 }
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
     let done = interrupt::stop_everything_on_a_signal().and_then(|()| match command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Dev => dev::run(),
+        Command::DeployLocal => deploy_local::run(),
         Command::Test(arguments) => test::run(&arguments),
     });
     interrupt::wait_if_stopping();

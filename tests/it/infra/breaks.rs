@@ -53,6 +53,7 @@ pub(crate) const BREAKS: &[Break] = &[
     application("http api", "\"path\":\"$context.path\"", "\"path\":\"$context.path?$context.queryString\""),
     application("http api", "\"path\":\"$context.path\",", "\"path\":\"$context.path\""),
     application("http api", "DestinationArn: !GetAtt ApiLogs.Arn", "DestinationArn: !GetAtt WorkerLogs.Arn"),
+    application("http api", "SecurityPolicy: TLS_1_2", "SecurityPolicy: TLS_1_0"),
     application("logs", "      RetentionInDays: !Ref LogRetentionDays\n", ""),
     application("logs", "LoggingConfig: {LogGroup: !Ref WorkerLogs}", "LoggingConfig: {LogGroup: !Ref SweeperLogs}"),
     application("logs", "      LoggingConfig: {LogGroup: !Ref SweeperLogs}\n", ""),

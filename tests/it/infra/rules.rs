@@ -69,6 +69,9 @@ fn http_api(t: &Template) -> Vec<String> {
     if ["querystring", "header", "body", "authorizer"].iter().any(|word| format.to_lowercase().contains(word)) {
         wrong.push("access logs can hold a secret".into());
     }
+    if t.properties("Domain")["DomainNameConfigurations"][0]["SecurityPolicy"] != "TLS_1_2" {
+        wrong.push("the API's own name is served by old versions of TLS".into());
+    }
     if short(&t.properties("HttpStage")["AccessLogSettings"]["DestinationArn"]) != "ApiLogs.Arn" {
         wrong.push("the API has no access logs".into());
     }

@@ -1,0 +1,112 @@
+//! An AWS account before a first deployment, in the emulator, and what people do with it.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use hookledger_core::Secret;
+use hookledger_harness::{Emulator, Postgres, Stack};
+use hookledger_ledger::{DatabaseConfig, Tls, connect};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_postgres::Client;
+
+use super::delivery::{Delivery, SECRETS, SOURCES};
+use crate::tls::certificate::{Authority, Validity};
+use crate::tls::front::Front;
+
+const SETTLED_WITHIN: Duration = Duration::from_secs(60);
+
+/// It has a database that is reached by TLS, and the secrets that a person makes first.
+pub(crate) struct Account {
+    pub(crate) emulator: Emulator,
+    pub(crate) database: Client,
+    database_secret: String,
+    ca_pem: String,
+    source_secret: String,
+    http: reqwest::Client,
+    _front: Front,
+    _sources: TempDir,
+}
+
+impl Account {
+    pub(crate) async fn new(name: &str) -> anyhow::Result<Self> {
+        let postgres = Postgres::shared()?;
+        let direct = postgres.database(name)?;
+        let parsed: tokio_postgres::Config = direct.parse()?;
+        let authority = Authority::new();
+        let identity = authority.issue("localhost", Validity::UntilTomorrow);
+        let front = Front::start(&format!("127.0.0.1:{}", postgres.port()), Some(identity)).await;
+        let (user, dbname) = (parsed.get_user().context("a user")?, parsed.get_dbname().context("a database")?);
+        let url = format!("postgres://{user}:any@localhost:{}/{dbname}?hostaddr=127.0.0.1", front.port());
+
+        let sources = tempfile::tempdir()?;
+        let file = sources.path().join("sources.toml");
+        fs::write(&file, SOURCES)?;
+        // The emulator's functions get its environment. A deployment of one's own has its sources compiled in.
+        let emulator = Emulator::options().authorize().variable("SOURCES_FILE", &file.display().to_string()).start()?;
+        Ok(Self {
+            database: connect(&DatabaseConfig { url: Secret::new(direct)?, tls: Tls::Disable }).await?,
+            database_secret: secret(&emulator, "hookledger/database", &url).await?,
+            source_secret: secret(&emulator, "hookledger/webhooks", SECRETS).await?,
+            ca_pem: String::from_utf8(authority.pem())?,
+            emulator,
+            http: reqwest::Client::new(),
+            _front: front,
+            _sources: sources,
+        })
+    }
+
+    pub(crate) async fn deploy(&self, stack: &str, template: &str, changes: &[(&str, &str)]) -> anyhow::Result<Stack> {
+        let architecture = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
+        let mut parameters = vec![
+            ("DatabaseMode", "existing"),
+            ("DatabaseSecretArn", self.database_secret.as_str()),
+            ("DatabaseCaPem", self.ca_pem.as_str()),
+            ("SourceSecretArns", self.source_secret.as_str()),
+            ("Architecture", architecture),
+        ];
+        parameters.retain(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
+        parameters.extend(changes);
+        self.emulator.put_stack(stack, template, &parameters).await
+    }
+
+    /// Posts to the stack's API, and gives status and answer.
+    pub(crate) async fn deliver(&self, stack: &Stack, delivery: &Delivery) -> anyhow::Result<(u16, Value)> {
+        let endpoint = stack.outputs.get("ApiEndpoint").context("the stack has no ApiEndpoint")?;
+        let host = endpoint.split("//").nth(1).context("an ApiEndpoint without a host")?;
+        let mut call = self.http.post(format!("{}/webhooks/{}", self.emulator.endpoint(), delivery.source));
+        for (name, value) in delivery.headers() {
+            call = call.header(name, value);
+        }
+        let response = call.header("host", host).body(delivery.body.clone()).send().await?;
+        Ok((response.status().as_u16(), serde_json::from_str(&response.text().await?).unwrap_or_default()))
+    }
+
+    /// The outcome of the one event of a source, once it has one.
+    pub(crate) async fn settled(&self, source: &str) -> anyhow::Result<String> {
+        let start = Instant::now();
+        loop {
+            let row = "SELECT status, outcome, last_error FROM webhook_event WHERE source = $1";
+            let row = self.database.query_one(row, &[&source]).await?;
+            match row.get::<_, Option<String>>("outcome") {
+                Some(outcome) => return Ok(outcome),
+                None if start.elapsed() > SETTLED_WITHIN => {
+                    bail!("{source}: still {row:?}; the emulator's last words:\n{}", self.emulator.last_words())
+                }
+                None => tokio::time::sleep(Duration::from_millis(50)).await,
+            }
+        }
+    }
+
+    pub(crate) async fn count(&self, from: &str) -> i64 {
+        let count = self.database.query_one(&format!("SELECT count(*) FROM {from}"), &[]).await;
+        count.map_or(-1, |row| row.get(0))
+    }
+}
+
+pub(crate) async fn secret(emulator: &Emulator, name: &str, text: &str) -> anyhow::Result<String> {
+    let request = json!({"Name": name, "SecretString": text, "ClientRequestToken": "00000000-0000-4000-8000-000000000000"});
+    let created = emulator.json("secretsmanager", "1.1", "secretsmanager.CreateSecret", &request).await?;
+    Ok(created["ARN"].as_str().context("a secret without an ARN")?.to_owned())
+}
