@@ -1,14 +1,18 @@
 //! End to end, on real parts: one binary, a module per subject.
 
+mod architecture;
 mod deploy;
 mod embedded;
+mod faults;
 mod ground;
 mod hint;
 mod infra;
 mod ledger;
 mod migrations;
+mod model;
 mod pgbouncer;
 mod queue;
+mod receiver;
 mod secrets;
 mod tls;
 mod worker;

@@ -18,7 +18,7 @@ use hookledger_harness::Emulator;
 use hookledger_queue::{Enqueued, Message, OPERATION_MAX, Queue, SpillError, SpillQueue, client_from, read_message};
 use sha2::{Digest, Sha256};
 
-async fn client(endpoint: &str) -> Client {
+pub(crate) async fn client(endpoint: &str) -> Client {
     let loader = aws_config::defaults(BehaviorVersion::latest()).region(Region::new("us-east-1")).endpoint_url(endpoint);
     client_from(loader.credentials_provider(Credentials::new("test", "test", None, None, "test"))).await
 }

@@ -7,3 +7,5 @@ mod faults;
 mod handlers;
 mod order;
 mod visibility;
+
+pub(crate) use batch::{batch_of, message};

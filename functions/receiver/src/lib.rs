@@ -6,5 +6,6 @@ mod answer;
 mod receive;
 mod report;
 mod request;
+mod start;
 
-pub use receive::{CLAIM_WITHIN, Receiver};
+pub use receive::Receiver;

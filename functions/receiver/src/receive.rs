@@ -17,7 +17,7 @@ use crate::request::{Target, signed_request, target};
 
 /// Slack waits for 3 s in all, so claiming and sending share less than that. What is late goes another way: an event that is
 /// not claimed in time is spilled, an id that is not sent in time is left to the sweeper.
-pub const CLAIM_WITHIN: Duration = Duration::from_millis(1500);
+pub(crate) const CLAIM_WITHIN: Duration = Duration::from_millis(1500);
 const SEND_WITHIN: Duration = Duration::from_millis(1000);
 
 pub struct Receiver {

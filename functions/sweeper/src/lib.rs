@@ -3,6 +3,7 @@
 //! Invariant: it only moves rows that nobody holds, so two sweeps at once do no harm; each run is bounded in rows and time.
 
 mod report;
+mod start;
 mod sweep;
 
-pub use sweep::{SWEEP_WITHIN, Sweeper};
+pub use sweep::Sweeper;

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::report::Report;
 
 /// For one operation on the ledger, a second try included.
-pub const SWEEP_WITHIN: Duration = Duration::from_secs(10);
+pub(crate) const SWEEP_WITHIN: Duration = Duration::from_secs(10);
 /// After this no further round is begun; the function has 50 s.
 const RUN_MAX: Duration = Duration::from_secs(25);
 /// A round, of each kind. With rounds bounded by time, a run takes as many rows as the queue takes in that time.

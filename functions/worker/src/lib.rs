@@ -9,6 +9,7 @@ pub mod handlers;
 mod process;
 mod report;
 mod route;
+mod start;
 
 pub use batch::Worker;
 pub use route::{Apply, Route};

@@ -17,7 +17,7 @@ secrets = ["env:STRIPE_WEBHOOK_SECRET"]
 "#;
 
 impl Ground {
-    pub(super) fn worker(&self, routes: &'static [Route]) -> Worker {
+    pub(crate) fn worker(&self, routes: &'static [Route]) -> Worker {
         self.worker_of(routes, Vec::new())
     }
 
@@ -33,7 +33,7 @@ impl Ground {
     }
 }
 
-pub(super) fn message(id: &str, body: &str) -> serde_json::Value {
+pub(crate) fn message(id: &str, body: &str) -> serde_json::Value {
     json!({
         "messageId": id, "receiptHandle": format!("handle-{id}"), "body": body, "attributes": {}, "messageAttributes": {},
         "md5OfBody": "", "eventSource": "aws:sqs", "eventSourceARN": "arn:aws:sqs:eu-west-1:000000000000:events",
@@ -41,7 +41,7 @@ pub(super) fn message(id: &str, body: &str) -> serde_json::Value {
     })
 }
 
-pub(super) fn batch_of(messages: &[serde_json::Value]) -> SqsEvent {
+pub(crate) fn batch_of(messages: &[serde_json::Value]) -> SqsEvent {
     serde_json::from_value(json!({ "Records": messages })).unwrap()
 }
 

@@ -1,9 +1,7 @@
 use std::time::Duration;
 
-use aws_config::BehaviorVersion;
-use aws_sdk_sqs::config::{Credentials, Region};
 use hookledger_harness::Emulator;
-use hookledger_queue::{Queue, client_from};
+use hookledger_queue::Queue;
 use worker::Route;
 
 use super::batch::{batch_of, message};
@@ -16,9 +14,7 @@ const SOON: &[Route] = &[Route::delta("stripe", "*", apply).backoff(Duration::fr
 async fn a_failed_events_message_comes_back_when_its_retry_is_due() {
     let emulator = Emulator::start().unwrap();
     let url = emulator.create_queue("events", &[("VisibilityTimeout", "180")]).await.unwrap();
-    let loader =
-        aws_config::defaults(BehaviorVersion::latest()).region(Region::new("us-east-1")).endpoint_url(emulator.endpoint());
-    let client = client_from(loader.credentials_provider(Credentials::new("test", "test", None, None, "test"))).await;
+    let client = crate::queue::client(&emulator.endpoint()).await;
     let mut ground = Ground::new("visibility").await;
     ground.claim(&event("fail-1")).await;
     let mut worker = ground.worker_of(SOON, vec![Queue::new(client, url.clone())]);

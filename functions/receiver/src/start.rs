@@ -1,0 +1,29 @@
+//! Cold start: what can be opened is opened here, at once.
+
+use anyhow::Result;
+use hookledger_queue::{Queue, SpillQueue, client};
+use hookledger_runtime::{
+    DatabaseSettings, Env, Hint, Queues, SecretStore, Vault, claim_mode, load_sources, now, open_ledger, replay_token,
+    secrets_ttl_s,
+};
+
+use crate::receive::{CLAIM_WITHIN, Receiver};
+
+impl Receiver {
+    pub async fn start(env: &Env) -> Result<Self> {
+        let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
+        let database = DatabaseSettings::read(env)?;
+        let secrets = SecretStore::load(&sources, env, Vault::new(), secrets_ttl_s(env)?, now());
+        let (ledger, sqs, secrets) = tokio::join!(open_ledger(database, CLAIM_WITHIN), client(), secrets);
+        Ok(Self {
+            ledger: ledger?,
+            queue: Queue::new(sqs.clone(), queues.event),
+            spill: queues.spill.map(|url| SpillQueue::new(sqs, url)),
+            secrets: secrets?,
+            sources,
+            replay_token: replay_token(env)?,
+            claim_mode: claim_mode(env)?,
+            hint: Hint::read(env)?,
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! The receiver at its boundary: the JSON that AWS hands over in, the response and the rows out.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod answers;
+mod delivery;
+mod outages;
+mod shapes;
+
+pub(crate) use delivery::{post, receiver, stripe_signature, subscription_event};
