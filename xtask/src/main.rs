@@ -2,6 +2,7 @@
 //!
 //! Invariant: Ctrl-C, a kill and every failure stop what a command started.
 
+mod chaos;
 mod demo;
 mod deploy_local;
 mod dev;
@@ -19,6 +20,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Command {
+    /// Send signed events while everything fails, then look whether any was lost, done twice or done in the wrong order
+    Chaos(chaos::Arguments),
     /// Start everything, send a story of webhooks, show what became of each
     Demo(demo::Arguments),
     /// Start everything and keep it running, with hot reload and logs, until Ctrl-C
@@ -32,6 +35,7 @@ enum Command {
 fn main() -> ExitCode {
     let command = Command::parse();
     let done = interrupt::stop_everything_on_a_signal().and_then(|()| match command {
+        Command::Chaos(arguments) => chaos::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Dev => dev::run(),
         Command::DeployLocal => deploy_local::run(),

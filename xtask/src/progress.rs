@@ -56,7 +56,8 @@ fn clear_line() {
     }
 }
 
-fn tell(title: &str, start: Instant, succeeded: bool) {
+/// That a step has ended.
+pub(crate) fn tell(title: &str, start: Instant, succeeded: bool) {
     interrupt::wait_if_stopping();
     let paint = paint::stderr();
     let mark = if succeeded { paint.green("✓") } else { paint.red("✗") };

@@ -62,14 +62,10 @@ impl PostgresProxy {
         self.orders.cuts.send_modify(|cuts| *cuts += 1);
     }
 
-    /// The next COMMIT reaches the server and is obeyed, but its answer is lost and the connection with it.
-    pub fn lose_next_commit_answer(&self) {
-        self.orders.commits_to_lose.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Answers that were to be lost and are not yet.
-    pub fn commit_answers_to_lose(&self) -> usize {
-        self.orders.commits_to_lose.load(Ordering::SeqCst)
+    /// The next `n` COMMITs reach the server and are obeyed, but their answers are lost and the connections with them. Returns
+    /// how many were still to be lost before this was called.
+    pub fn lose_commit_answers(&self, n: usize) -> usize {
+        self.orders.commits_to_lose.swap(n, Ordering::SeqCst)
     }
 }
 

@@ -103,14 +103,10 @@ impl Function {
         locked(&self.live).values().filter(|one| one.busy.load(Ordering::SeqCst)).count()
     }
 
-    /// The next answer is lost: when the function gives it, its work done, it is killed, and whoever invoked it sees a crash.
-    pub fn crash_at_next_answer(&self) {
-        self.crashes_at_answer.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Answers that were to be lost and are not yet.
-    pub fn answers_to_lose(&self) -> usize {
-        self.crashes_at_answer.load(Ordering::SeqCst)
+    /// The next `n` answers are lost: when the function gives one, its work done, it is killed, and whoever invoked it sees a
+    /// crash. Returns how many were still to be lost before this was called.
+    pub fn crash_at_answers(&self, n: usize) -> usize {
+        self.crashes_at_answer.swap(n, Ordering::SeqCst)
     }
 
     /// How many environments were started so far.
