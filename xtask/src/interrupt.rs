@@ -1,5 +1,6 @@
 //! Ctrl-C and kill: what was started is stopped, then we exit.
 
+use std::io::{Write, stderr};
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -26,7 +27,8 @@ pub(crate) fn stop_everything_on_a_signal() -> anyhow::Result<()> {
             }
         });
         STOPPING.store(true, Ordering::SeqCst);
-        eprintln!("\nstopping …");
+        // With the terminal gone nobody hears it, which must not keep us from stopping.
+        let _heard = writeln!(stderr(), "\nstopping …");
         hookledger_harness::stop_everything();
         exit(128 + number);
     });
