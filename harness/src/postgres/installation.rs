@@ -34,12 +34,24 @@ pub(super) fn embedded(folder: &Path, user: Option<(u32, u32)>) -> anyhow::Resul
     if ask.status().is_ok_and(|status| status.success()) {
         return Ok(bin);
     }
-    let copy = folder.join("postgresql");
-    let copied = Command::new("cp").arg("-R").arg(&installed).arg(&copy).status().context("run cp")?;
-    if !copied.success() {
-        bail!("cannot copy PostgreSQL from {} to {}", installed.display(), copy.display());
+    copy(&installed, folder)
+}
+
+/// Copies the wheel's PostgreSQL below `folder`, where any user can reach it, and gives the folder of its programs. They look
+/// for their libraries beside their package, so both go, and stand to each other as before.
+fn copy(installed: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    let package = installed.parent().context("the wheel has no package folder")?;
+    let mut copy = Command::new("cp");
+    copy.arg("-R").arg(package);
+    let libraries = package.with_extension("libs");
+    if libraries.exists() {
+        copy.arg(libraries);
     }
-    Ok(copy.join("bin"))
+    if !copy.arg(folder).status().context("run cp")?.success() {
+        bail!("cannot copy PostgreSQL from {} to {}", package.display(), folder.display());
+    }
+    let name = package.file_name().context("the wheel's package has no name")?;
+    Ok(folder.join(name).join("pginstall/bin"))
 }
 
 /// `psql`, for cleaning up in a server that is not ours.
@@ -97,5 +109,19 @@ pub(super) fn unprivileged_user() -> anyhow::Result<Option<(u32, u32)>> {
     match ids("postgres").or_else(|| ids("nobody")) {
         Some(user) => Ok(Some(user)),
         None => bail!("PostgreSQL refuses to run as root, and there is no user `postgres`; add one with `useradd postgres`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As where the repository is in root's own folder, which PostgreSQL's user cannot enter.
+    #[test]
+    fn the_wheels_postgres_runs_from_a_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = copy(&venv().unwrap().postgres().unwrap(), folder.path()).unwrap();
+        let version = Command::new(bin.join("initdb")).arg("--version").output().unwrap();
+        assert!(String::from_utf8_lossy(&version.stdout).starts_with("initdb (PostgreSQL) 18."), "{version:?}");
     }
 }
