@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use crate::envelope::Envelope;
 use crate::facts::Wanted;
+use crate::fetched_key::FetchedKey;
 use crate::handshake::Handshake;
 use crate::place::Place;
 use crate::secret_kind::SecretKind;
@@ -33,6 +34,8 @@ pub(crate) struct Definition {
     #[serde(default)]
     pub(crate) secret: SecretKind,
     pub(crate) signature: Signature,
+    /// The key comes from the provider, not from the source's secrets.
+    pub(crate) fetched_key: Option<FetchedKey>,
     pub(crate) timestamp: Option<SignedTime>,
     #[serde(default)]
     pub(crate) handshake: Vec<Handshake>,
@@ -79,6 +82,9 @@ impl Provider {
         if let Some(time) = &mut definition.timestamp {
             time.bind(&mut wanted)?;
         }
+        if let Some(key) = &mut definition.fetched_key {
+            key.at.bind(&mut wanted)?;
+        }
         for handshake in &mut definition.handshake {
             handshake.bind(&mut wanted)?;
         }
@@ -118,6 +124,11 @@ impl Provider {
 }
 
 impl Definition {
+    /// Whether a source has secrets: not where a certificate is all there is.
+    pub(crate) fn takes_secrets(&self) -> bool {
+        self.fetched_key.as_ref().is_none_or(FetchedKey::needs_client_id)
+    }
+
     pub(crate) fn verified_by(&self) -> String {
         let tolerance = self.timestamp.as_ref().and_then(|time| time.tolerance_s);
         let time = tolerance.map_or(String::new(), |seconds| format!(", {seconds} s"));

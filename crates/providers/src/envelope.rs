@@ -8,11 +8,11 @@ use std::borrow::Cow;
 
 use hookledger_core::{EventId, Identity, Lifecycle, ObjectKey};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use crate::condition::{Condition, Glob};
 use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
+use crate::id_rule::IdRule;
 use crate::instant::{self, Unit};
 use crate::one_or_many::one_or_many;
 use crate::place::Place;
@@ -50,31 +50,6 @@ pub(crate) struct Envelope {
     object: Vec<ObjectRule>,
 }
 
-/// Where an id stands, or what it is made of.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(from = "IdRuleForm")]
-pub(crate) enum IdRule {
-    At(Place),
-    /// For providers without an id: a hash over what is the same at every delivery.
-    Hash {
-        /// All have to be there for the rule to apply.
-        of: Vec<Place>,
-        /// These may be missing.
-        with: Vec<Place>,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "an id is a place such as \"body:/id\", or { hash = [places], with = [places] }")]
-enum IdRuleForm {
-    At(Place),
-    Hash {
-        hash: Vec<Place>,
-        #[serde(default)]
-        with: Vec<Place>,
-    },
-}
-
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ObjectRule {
@@ -104,15 +79,6 @@ pub(crate) struct States {
     pub(crate) previous: Option<Place>,
     /// In `previous`, a field's former value stands under this key (GitHub's `from`).
     pub(crate) previous_under: Option<String>,
-}
-
-impl From<IdRuleForm> for IdRule {
-    fn from(form: IdRuleForm) -> Self {
-        match form {
-            IdRuleForm::At(place) => Self::At(place),
-            IdRuleForm::Hash { hash, with } => Self::Hash { of: hash, with },
-        }
-    }
 }
 
 impl Envelope {
@@ -164,13 +130,7 @@ impl Envelope {
     }
 
     pub(crate) fn id_in_words(&self) -> String {
-        let rules = self.id.iter().map(|rule| match rule {
-            IdRule::At(place) => place.to_string(),
-            IdRule::Hash { of, with } => {
-                let parts: Vec<String> = of.iter().chain(with).map(Place::to_string).collect();
-                format!("hash of ({})", parts.join(", "))
-            }
-        });
+        let rules = self.id.iter().map(IdRule::to_string);
         rules.collect::<Vec<_>>().join(", else ")
     }
 
@@ -267,36 +227,5 @@ impl ObjectRule {
             }
         }
         Ok(Some(parts.join(":")))
-    }
-}
-
-impl IdRule {
-    pub(crate) fn places(&mut self) -> Vec<&mut Place> {
-        match self {
-            Self::At(place) => vec![place],
-            Self::Hash { of, with } => of.iter_mut().chain(with).collect(),
-        }
-    }
-
-    fn form(&self, facts: &Facts<'_>, number: bool) -> Result<Option<String>, Malformed> {
-        match self {
-            Self::At(place) if number => Ok(place.text(facts)?.map(Cow::into_owned)),
-            Self::At(place) => Ok(place.string(facts)?.map(Cow::into_owned)),
-            Self::Hash { of, with } => {
-                let mut hash = Sha256::new();
-                for (place, required) in of.iter().map(|place| (place, true)).chain(with.iter().map(|place| (place, false)))
-                {
-                    let text = place.text(facts)?;
-                    if text.is_none() && required {
-                        return Ok(None);
-                    }
-                    // The length first, and one more for what is there: no two lists of parts hash alike.
-                    let bytes = text.as_ref().map_or(&[][..], |text| text.as_bytes());
-                    hash.update((bytes.len() as u64 + u64::from(text.is_some())).to_be_bytes());
-                    hash.update(bytes);
-                }
-                Ok(Some(format!("h_{}", hex::encode(hash.finalize()))))
-            }
-        }
     }
 }

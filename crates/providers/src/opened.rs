@@ -54,16 +54,20 @@ impl<'a> Opened<'a> {
     /// The events as they are written: one, unless the provider sends several at once. A replayed event of such a provider
     /// comes alone, as it was stored.
     pub(crate) fn items<'o>(&'o self, root: &'o Found<'o>, is_replay: bool) -> Result<Vec<&'o str>, Malformed> {
-        let whole = || match self.json.as_deref().map(std::str::from_utf8) {
-            Some(Ok(text)) => text,
-            Some(Err(_)) | None => "",
-        };
-        let Some(events) = &self.provider.definition.event.events else { return Ok(vec![whole()]) };
+        let Some(events) = &self.provider.definition.event.events else { return Ok(vec![self.whole()]) };
         let facts = self.facts(root, root, 0);
         match events.json(&facts) {
             Some(array) if array.starts_with('[') => items(array),
-            _ if is_replay => Ok(vec![whole()]),
+            _ if is_replay => Ok(vec![self.whole()]),
             _ => Err(Malformed),
+        }
+    }
+
+    /// The JSON as text; nothing where there is none, or where it is not UTF-8.
+    pub(crate) fn whole(&self) -> &str {
+        match self.json.as_deref().map(std::str::from_utf8) {
+            Some(Ok(text)) => text,
+            Some(Err(_)) | None => "",
         }
     }
 

@@ -66,6 +66,11 @@ impl Place {
         self.0.iter().filter_map(At::form_field)
     }
 
+    /// Whether it can be the same text for every delivery.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.0.iter().any(|at| matches!(at, At::Text(_)))
+    }
+
     /// Whether JSON has to be read to look there.
     pub(crate) fn is_in_json(&self) -> bool {
         self.0.iter().any(At::is_in_json)

@@ -1,6 +1,6 @@
 //! What a source sets beside its provider and secrets. Invariant: what a definition needs is there, or the source is refused.
 
-use crate::envelope::IdRule;
+use crate::id_rule::IdRule;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
@@ -16,6 +16,18 @@ pub(crate) struct Settings {
     pub(crate) verify_token_sha256: Option<[u8; 32]>,
     /// The public half of an API key pair, which Braintree wants to see in an answer.
     pub(crate) public_key: Option<String>,
+    /// The topics of SNS that are ours: anybody's topic is signed by SNS.
+    pub(crate) topic_arn: Vec<String>,
+    /// Plaid's id of the client, to fetch a key with.
+    pub(crate) client_id: Option<String>,
+    /// Plaid's sandbox instead of its production.
+    pub(crate) sandbox: bool,
     /// Overrides how the event id is formed.
     pub(crate) id: Option<Vec<IdRule>>,
+}
+
+impl Settings {
+    pub(crate) fn plaid_host(&self) -> &'static str {
+        if self.sandbox { "sandbox" } else { "production" }
+    }
 }

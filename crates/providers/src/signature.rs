@@ -10,8 +10,10 @@ use hookledger_core::{HmacAlgorithm, Proof, PublicKeyAlgorithm, Secret};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
+use crate::condition::Condition;
 use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
+use crate::jwt;
 use crate::list::List;
 use crate::one_or_many::one_or_many;
 use crate::place::Place;
@@ -43,6 +45,10 @@ pub(crate) struct Signature {
     /// Says that one knows (Mailgun, Adyen): whoever sees one delivery can make others.
     #[serde(default)]
     pub(crate) body_not_covered: bool,
+    /// When an `rsa-sha256` is SHA-1 instead (SNS version 1).
+    sha1_when: Option<Condition>,
+    /// Where the topic stands that has to be one of the source's `topic_arn` (SNS).
+    pub(crate) topic: Option<Place>,
     /// Where the body's SHA-256 stands, in hex, when the signature covers that instead of the body (Twilio's JSON, Plaid).
     body_sha256: Option<Place>,
 }
@@ -55,6 +61,13 @@ pub(crate) enum Algorithm {
     HmacSha512,
     Ed25519,
     EcdsaP256,
+    /// PKCS #1 version 1.5.
+    RsaSha256,
+    /// Only as SNS version 1 asks for it.
+    #[serde(skip)]
+    RsaSha1,
+    /// The header is a JSON Web Token (Plaid).
+    JwtEs256,
     /// The secret itself. Basic authentication is this with the prefix `Basic ` and the encoding `base64`.
     Token,
 }
@@ -85,8 +98,11 @@ fn body_only() -> Vec<Template> {
 impl Signature {
     pub(crate) fn bind(&mut self, wanted: &mut Wanted) -> Result<(), String> {
         self.at.bind(wanted)?;
-        if let Some(place) = &mut self.body_sha256 {
+        for place in [&mut self.body_sha256, &mut self.topic].into_iter().flatten() {
             place.bind(wanted)?;
+        }
+        if let Some(condition) = &mut self.sha1_when {
+            condition.bind(wanted)?;
         }
         self.signed.iter_mut().try_for_each(|template| template.bind(wanted))
     }
@@ -124,17 +140,24 @@ impl Signature {
         secrets: &[Secret],
     ) -> Result<Proof, Rejection> {
         self.check_body_hash(facts).map_err(|Malformed| Rejection::BadSignature)?;
+        self.check_topic(facts, settings).map_err(|Malformed| Rejection::BadSignature)?;
         let texts = self.texts(facts).map_err(|Malformed| Rejection::NoSignature)?;
         if texts.is_empty() {
             return Err(Rejection::NoSignature);
         }
+        if self.algorithm == Algorithm::JwtEs256 {
+            let tokens = texts.iter().filter_map(|token| jwt::parts(token));
+            let mut proofs = tokens.filter_map(|(signed, signature)| es256(secrets, signed, &signature));
+            return proofs.next().ok_or(Rejection::BadSignature);
+        }
+        let algorithm = self.algorithm_for(facts).map_err(|Malformed| Rejection::NoSignature)?;
         let signatures: Vec<Vec<u8>> =
             texts.iter().flat_map(|text| self.list.items(text)).filter_map(|item| self.encoding.decode(item)).collect();
         for template in &self.signed {
             let parts = template.fill(facts, settings, timestamp).map_err(|Malformed| Rejection::NoSignature)?;
             let parts = parts.ok_or(Rejection::NoSignature)?;
             let parts: Vec<&[u8]> = parts.iter().map(Cow::as_ref).collect();
-            if let Some(proof) = self.algorithm.prove(secrets, &parts, &signatures) {
+            if let Some(proof) = algorithm.prove(secrets, &parts, &signatures) {
                 return Ok(proof);
             }
         }
@@ -156,6 +179,19 @@ impl Signature {
         Ok(self.at.text(facts)?.into_iter().collect())
     }
 
+    fn algorithm_for(&self, facts: &Facts<'_>) -> Result<Algorithm, Malformed> {
+        match &self.sha1_when {
+            Some(condition) if condition.holds(facts)? => Ok(Algorithm::RsaSha1),
+            Some(_) | None => Ok(self.algorithm),
+        }
+    }
+
+    fn check_topic(&self, facts: &Facts<'_>, settings: &Settings) -> Result<(), Malformed> {
+        let Some(place) = &self.topic else { return Ok(()) };
+        let topic = place.text(facts)?.ok_or(Malformed)?;
+        if settings.topic_arn.iter().any(|ours| *ours == topic) { Ok(()) } else { Err(Malformed) }
+    }
+
     fn check_body_hash(&self, facts: &Facts<'_>) -> Result<(), Malformed> {
         let Some(place) = &self.body_sha256 else { return Ok(()) };
         // A form is signed field by field.
@@ -168,6 +204,11 @@ impl Signature {
     }
 }
 
+fn es256(keys: &[Secret], signed: &str, signature: &[u8]) -> Option<Proof> {
+    let keys: Vec<&[u8]> = keys.iter().map(Secret::expose).collect();
+    Proof::public_key(PublicKeyAlgorithm::Es256, &keys, &[signed.as_bytes()], [signature])
+}
+
 impl Algorithm {
     pub(crate) fn in_words(self) -> &'static str {
         match self {
@@ -176,6 +217,8 @@ impl Algorithm {
             Self::HmacSha512 => "HMAC-SHA512",
             Self::Ed25519 => "Ed25519",
             Self::EcdsaP256 => "ECDSA P-256",
+            Self::RsaSha256 | Self::RsaSha1 => "RSA",
+            Self::JwtEs256 => "JWT ES256",
             Self::Token => "shared token",
         }
     }
@@ -187,7 +230,7 @@ impl Algorithm {
             Self::HmacSha256 => Some(hookledger_core::hmac(HmacAlgorithm::Sha256, secret, signed)),
             Self::HmacSha512 => Some(hookledger_core::hmac(HmacAlgorithm::Sha512, secret, signed)),
             Self::Token => Some(secret.expose().to_vec()),
-            Self::Ed25519 | Self::EcdsaP256 => None,
+            Self::Ed25519 | Self::EcdsaP256 | Self::RsaSha256 | Self::RsaSha1 | Self::JwtEs256 => None,
         }
     }
 
@@ -200,6 +243,10 @@ impl Algorithm {
             Self::HmacSha512 => Proof::hmac(HmacAlgorithm::Sha512, secrets, signed, signatures),
             Self::Ed25519 => Proof::public_key(PublicKeyAlgorithm::Ed25519, &keys(), signed, signatures),
             Self::EcdsaP256 => Proof::public_key(PublicKeyAlgorithm::EcdsaP256Sha256, &keys(), signed, signatures),
+            Self::RsaSha256 => Proof::public_key(PublicKeyAlgorithm::RsaSha256, &keys(), signed, signatures),
+            Self::RsaSha1 => Proof::public_key(PublicKeyAlgorithm::RsaSha1, &keys(), signed, signatures),
+            // Its signature comes with what it signs, see `es256`.
+            Self::JwtEs256 => None,
             Self::Token => signatures.into_iter().find_map(|token| Proof::token(secrets, token)),
         }
     }

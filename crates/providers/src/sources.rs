@@ -9,7 +9,8 @@ use toml::{Table, Value};
 
 use crate::builtin;
 use crate::definition::{BODY_BYTES_MAX, Definition, LAMBDA_BODY_BYTES_MAX, Provider};
-use crate::envelope::IdRule;
+use crate::fetched_key::FetchedKey;
+use crate::id_rule::IdRule;
 use crate::one_or_many::one_or_many;
 use crate::secret_kind::UnusableSecret;
 use crate::secret_ref::SecretRef;
@@ -54,7 +55,7 @@ pub enum SourcesError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Declared {
-    secrets: Vec<String>,
+    secrets: Option<Vec<String>>,
     tolerance_s: Option<i64>,
     livemode: Option<bool>,
     body_bytes_max: Option<usize>,
@@ -64,6 +65,10 @@ struct Declared {
     webhook_id: Option<String>,
     public_key: Option<String>,
     verify_token_sha256: Option<String>,
+    #[serde(default, deserialize_with = "one_or_many")]
+    topic_arn: Vec<String>,
+    client_id: Option<String>,
+    sandbox: Option<bool>,
     #[serde(default, deserialize_with = "one_or_many")]
     id: Vec<IdRule>,
 }
@@ -97,7 +102,7 @@ impl Source {
         &self.name
     }
 
-    /// Where the live secrets are: at least one.
+    /// Where the live secrets are: at least one, but none where the provider publishes its key.
     pub fn secret_refs(&self) -> &[SecretRef] {
         &self.secret_refs
     }
@@ -125,9 +130,14 @@ impl Source {
             .map_err(|error: toml::de::Error| SourcesError::Settings { name: name.clone(), problem: one_line(&error) })?;
         let wrong = |key, problem: &str| SourcesError::Key { name: name.clone(), key, problem: problem.to_owned() };
 
-        let secret_refs = declared.secrets.iter().map(|text| text.parse::<SecretRef>()).collect::<Result<Vec<_>, _>>();
+        let secret_refs = match (&declared.secrets, provider.definition.takes_secrets()) {
+            (Some(secrets), true) => secrets.iter().map(|text| text.parse::<SecretRef>()).collect::<Result<Vec<_>, _>>(),
+            (None, true) => return Err(wrong("secrets", "it is missing: without a secret nothing can be verified")),
+            (Some(_), false) => return Err(wrong("secrets", "this provider publishes its key and has no secret")),
+            (None, false) => Ok(Vec::new()),
+        };
         let secret_refs = secret_refs.map_err(|error| wrong("secrets", &error.to_string()))?;
-        if secret_refs.is_empty() {
+        if secret_refs.is_empty() && provider.definition.takes_secrets() {
             return Err(wrong("secrets", "it is empty: without a secret nothing can be verified"));
         }
         let body_bytes_max = declared.body_bytes_max.or(provider.definition.body_bytes_max).unwrap_or(BODY_BYTES_MAX);
@@ -172,6 +182,7 @@ fn one_line(error: &toml::de::Error) -> String {
 impl Declared {
     fn settings(self, provider: &Provider) -> Result<Settings, (&'static str, String)> {
         let definition = &provider.definition;
+        let fetched = definition.fetched_key.as_ref();
         if self.tolerance_s.is_some_and(|seconds| seconds < 1) {
             return Err(("tolerance_s", "it is at least 1 second: 0 would refuse every honest delivery".to_owned()));
         }
@@ -193,6 +204,9 @@ impl Declared {
                 "verify_token_sha256",
             ),
             (definition.handshake.iter().any(|h| h.needs_public_key()), self.public_key.is_some(), "public_key"),
+            (definition.signature.topic.is_some(), !self.topic_arn.is_empty(), "topic_arn"),
+            (fetched.is_some_and(FetchedKey::needs_client_id), self.client_id.is_some(), "client_id"),
+            (self.sandbox.is_some() && fetched.is_some_and(FetchedKey::needs_client_id), self.sandbox.is_some(), "sandbox"),
         ] {
             match (needed, given) {
                 (true, false) => return Err((key, "it is missing, and this provider needs it".to_owned())),
@@ -217,6 +231,9 @@ impl Declared {
             webhook_id: self.webhook_id,
             public_key: self.public_key,
             verify_token_sha256,
+            topic_arn: self.topic_arn,
+            client_id: self.client_id,
+            sandbox: self.sandbox.unwrap_or(false),
             id: (!self.id.is_empty()).then_some(self.id),
         })
     }

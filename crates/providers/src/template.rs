@@ -1,7 +1,8 @@
 //! The bytes that a provider signs, put together from the delivery. Invariant: every part is as received, never re-printed.
 //!
 //! `{body}`, `{timestamp}`, `{method}`, `{url}` and its forms, `{form_sorted}`, `{crc32}`, `{webhook_id}`, and any place such as
-//! `{header:webhook-id}`; with a question mark (`{body:/reference?}`) it may be missing. All else stands for itself.
+//! `{header:webhook-id}`; with a question mark (`{body:/reference?}`) it may be missing. `[Subject {body:/Subject}]` is there as a whole or not at all. All else stands
+//! for itself.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -38,12 +39,18 @@ enum Part {
         place: Place,
         optional: bool,
     },
+    /// There only where its place is.
+    Group {
+        before: String,
+        place: Place,
+        after: String,
+    },
 }
 
 impl Template {
     pub(crate) fn bind(&mut self, wanted: &mut Wanted) -> Result<(), String> {
         for part in &mut self.parts {
-            if let Part::Place { place, .. } = part {
+            if let Part::Place { place, .. } | Part::Group { place, .. } = part {
                 place.bind(wanted)?;
             }
         }
@@ -59,7 +66,7 @@ impl Template {
     ) -> Result<Option<Vec<Cow<'a, [u8]>>>, Malformed> {
         let mut parts = Vec::with_capacity(self.parts.len());
         for part in &self.parts {
-            parts.push(match part {
+            let bytes = match part {
                 Part::Literal(text) => Cow::Borrowed(text.as_bytes()),
                 Part::Body => Cow::Borrowed(facts.request.body.as_ref()),
                 Part::Timestamp => Cow::Borrowed(timestamp.as_bytes()),
@@ -74,13 +81,19 @@ impl Template {
                     None if *optional => Cow::Borrowed(&[][..]),
                     None => return Ok(None),
                 },
-            });
+                Part::Group { before, place, after } => match place.signed_text(facts)? {
+                    Some(text) => Cow::Owned(format!("{before}{text}{after}").into_bytes()),
+                    None => Cow::Borrowed(&[][..]),
+                },
+            };
+            parts.push(bytes);
         }
         Ok(Some(parts))
     }
 
     pub(crate) fn is_in_body(&self) -> bool {
-        let in_body = |part: &Part| matches!(part, Part::Place { place, .. } if place.is_in_body());
+        let in_body =
+            |part: &Part| matches!(part, Part::Place { place, .. } | Part::Group { place, .. } if place.is_in_body());
         self.parts.iter().any(|part| in_body(part) || matches!(part, Part::FormSorted))
     }
 
@@ -121,6 +134,22 @@ impl TryFrom<String> for Template {
     fn try_from(text: String) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text.as_str();
+        while let Some((before, group)) = rest.split_once('[') {
+            parts.extend(Self::parts(before)?);
+            let (group, after) =
+                group.split_once(']').ok_or_else(|| format!("{text:?} has a bracket that is not closed"))?;
+            parts.push(Part::group(group).ok_or_else(|| format!("{text:?}: between brackets stands one place"))?);
+            rest = after;
+        }
+        parts.extend(Self::parts(rest)?);
+        Ok(Self { parts, text })
+    }
+}
+
+impl Template {
+    fn parts(text: &str) -> Result<Vec<Part>, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
         while let Some((literal, after)) = rest.split_once('{') {
             let (name, after) = after.split_once('}').ok_or_else(|| format!("{text:?} has a brace that is not closed"))?;
             if !literal.is_empty() {
@@ -132,7 +161,7 @@ impl TryFrom<String> for Template {
         if !rest.is_empty() {
             parts.push(Part::Literal(rest.to_owned()));
         }
-        Ok(Self { parts, text })
+        Ok(parts)
     }
 }
 
@@ -143,6 +172,13 @@ impl fmt::Display for Template {
 }
 
 impl Part {
+    fn group(text: &str) -> Option<Self> {
+        let (before, rest) = text.split_once('{')?;
+        let (place, after) = rest.split_once('}')?;
+        let place = Place::try_from(place.to_owned()).ok()?;
+        (!after.contains('{')).then(|| Self::Group { before: before.to_owned(), place, after: after.to_owned() })
+    }
+
     fn parse(name: &str) -> Result<Self, String> {
         Ok(match name {
             "body" => Self::Body,

@@ -83,10 +83,12 @@ fn header_names(definition: &str) -> Vec<String> {
 }
 
 /// What the providers that need them are given.
-pub(crate) const NEEDED: [&str; 4] = [
+pub(crate) const NEEDED: [&str; 6] = [
     "public_url = \"https://a.io/hooks\"",
     "webhook_id = \"W1\"",
     "public_key = \"pk\"",
+    "topic_arn = \"arn:aws:sns:eu-west-1:1:t\"",
+    "client_id = \"c\"",
     "verify_token_sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\"",
 ];
 
@@ -95,7 +97,8 @@ pub(crate) fn source_of(provider: &str) -> Sources {
     let wanted = (0..1_u8 << NEEDED.len()).find_map(|set| {
         let settings = NEEDED.iter().enumerate().filter(|(n, _)| set & (1 << n) != 0).map(|(_, line)| *line);
         let settings = settings.collect::<Vec<_>>().join("\n");
-        Sources::parse(&format!("[s]\nprovider = {provider:?}\nsecrets = [\"env:S\"]\n{settings}")).ok()
+        let source = |secrets: &str| Sources::parse(&format!("[s]\nprovider = {provider:?}\n{secrets}\n{settings}")).ok();
+        source("secrets = [\"env:S\"]").or_else(|| source(""))
     });
     wanted.unwrap_or_else(|| panic!("no settings suit {provider}"))
 }

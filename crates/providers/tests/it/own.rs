@@ -128,6 +128,9 @@ fn a_definition_that_cannot_work_is_refused() {
     refused("prefix", "prefiks", "prefiks");
     refused("id = \"body:/id\"", "id = \"body:id\"", "an id is a place");
     refused("id = \"body:/id\"", "id = []", "event.id is empty");
+    refused("id = \"body:/id\"", "id = { hash = [] }", "a hash of nothing");
+    refused("id = \"body:/id\"", "id = { hash = [\"body:/id\"], wiht = [] }", "an id is a place");
+    refused("id = \"body:/id\"", "id = \"body:/id | text:none\"", "a constant is the id of no event");
     refused("type = \"body:/kind\"", "typ = \"body:/kind\"", "typ");
     refused("at = \"header:x-acme-signature\"", "at = \"header:x acme\"", "names no header");
     refused("hmac-sha256", "hmac-md5", "hmac-md5");

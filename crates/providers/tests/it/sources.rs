@@ -40,7 +40,7 @@ fn what_is_wrong_is_named_with_source_and_key() {
     refused("s = 1", "source s: it is no table");
     refused("[s]\nsecrets = [\"env:S\"]", "source s: key provider: it is missing");
     refused("[s]\nprovider = \"strpe\"\nsecrets = []", "unknown provider \"strpe\"; known are");
-    refused("[s]\nprovider = \"stripe\"", "source s: missing field `secrets`");
+    refused("[s]\nprovider = \"stripe\"", "source s: key secrets: it is missing");
     refused("[s]\nprovider = \"stripe\"\nsecrets = []", "source s: key secrets: it is empty");
     refused("[s]\nprovider = \"stripe\"\nsecrets = [\"whsec_1\"]", "source s: key secrets: a secret is referred to");
     refused("[s]\nprovider = \"stripe\"\nsecrets = [\"env:S\"]\nlive = true", "source s: unknown field `live`");

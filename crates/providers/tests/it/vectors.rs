@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use bytes::Bytes;
-use hookledger_providers::{SignedRequest, Sources, verify};
+use hookledger_providers::{SignedRequest, Sources, key_fetch, verify};
 use http::{HeaderName, HeaderValue, Method};
 use serde::Deserialize;
 
@@ -27,6 +27,8 @@ struct Vector {
     settings: Vec<String>,
     headers: serde_json::Map<String, serde_json::Value>,
     body: Option<String>,
+    /// What stands under the URL of the key, where there is one.
+    fetched: Option<String>,
     body_repeat: Option<(String, usize)>,
     now_s: Option<i64>,
     valid: bool,
@@ -58,7 +60,8 @@ fn every_vector_ends_as_it_says() {
 }
 
 fn outcome(provider: &str, vector: &Vector) -> (String, bool) {
-    let toml = format!("[s]\nprovider = {provider:?}\nsecrets = [\"env:S\"]\n{}\n", vector.settings.join("\n"));
+    let secrets = if vector.secrets.is_empty() { "" } else { "secrets = [\"env:S\"]" };
+    let toml = format!("[s]\nprovider = {provider:?}\n{secrets}\n{}\n", vector.settings.join("\n"));
     let sources = Sources::parse(&toml).unwrap_or_else(|e| panic!("{provider} {}: {e}", vector.name));
     let source = sources.get("s").unwrap();
     let secrets = vector.secrets.iter().map(|text| source.secret(text)).collect::<Result<Vec<_>, _>>();
@@ -83,6 +86,17 @@ fn outcome(provider: &str, vector: &Vector) -> (String, bool) {
         query: vector.query.clone(),
         headers: headers.collect(),
         body: Bytes::from(body),
+    };
+    let secrets = match (&vector.fetched, key_fetch(source, &request)) {
+        (None, fetch) => {
+            assert_eq!(fetch, Ok(None), "{provider} {}", vector.name);
+            secrets
+        }
+        (Some(_), Err(rejection)) => return (format!("nothing to fetch: {}", rejection.reason()), false),
+        (Some(fetched), Ok(fetch)) => match fetch.unwrap().key(fetched.as_bytes()) {
+            Ok(key) => vec![key],
+            Err(error) => return (format!("unusable: {error}"), false),
+        },
     };
     let verified = verify(source, &request, &secrets, None, vector.now_s.unwrap_or(1_700_000_000));
     (told(&verified), verified.map_or_else(|rejection| rejection.status() == 400, |_| true))
