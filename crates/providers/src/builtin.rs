@@ -104,6 +104,26 @@ pub fn about() -> impl Iterator<Item = About> {
     })
 }
 
+/// What is longer goes below the table.
+const CELL_BYTES_MAX: usize = 80;
+
+/// The built-in providers as Markdown: what `docs/providers.md` holds between its marks.
+pub fn table() -> String {
+    let cell = |text: &str| if text.len() > CELL_BYTES_MAX { "see below".to_owned() } else { text.replace('|', "\\|") };
+    let mut rows = String::from("| `provider` | | Verified by | Event id | Version |\n|---|---|---|---|---|\n");
+    let mut notes = String::new();
+    for about in about() {
+        let About { name, title, docs, secret, verified, id, version, notes: odd, definition: _ } = about;
+        let (short_id, short_version) = (cell(&id), cell(&version));
+        rows.push_str(&format!("| `{name}` | [{title}]({docs}) | {verified} | {short_id} | {short_version} |\n"));
+        let secret = if secret.is_empty() { "none".to_owned() } else { secret };
+        notes.push_str(&format!(
+            "**{title}** (`{name}`). {odd}\n- Secret: {secret}.\n- Id: {id}.\n- Version: {version}.\n\n"
+        ));
+    }
+    format!("{rows}\n{}\n", notes.trim_end())
+}
+
 pub(crate) fn definition(name: &str) -> Option<&'static str> {
     BUILTIN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }

@@ -36,7 +36,7 @@ mod url;
 mod verify;
 mod xml;
 
-pub use builtin::{About, about};
+pub use builtin::{About, about, table};
 pub use candidate::candidate;
 pub use fetched_key::{KEY_BYTES_MAX, KeyFetch, UnusableKey, key_fetch};
 pub use rejection::Rejection;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it cannot go on")]
 
 mod delivery;
+mod docs;
 mod identity;
 mod malformed;
 mod own;
