@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -29,6 +30,12 @@ enum Step {
     Work {
         dies_after: Option<u8>,
     },
+    /// A worker takes what is on the queue and is frozen while it waits for its leases, or for its transaction to begin.
+    Freeze {
+        after: u8,
+    },
+    /// All frozen workers go on as if nothing had happened.
+    Thaw,
     Sweep,
     /// Leases run out and waits are over.
     Pass,
@@ -38,16 +45,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let deliver = (0..3_u8, 0..5_u8, prop::option::weighted(0.3, 0..12_u8));
     let deliver = deliver.prop_map(|(object, version, dies_after)| Step::Deliver { object, version, dies_after });
     let work = prop::option::weighted(0.5, 0..24_u8).prop_map(|dies_after| Step::Work { dies_after });
-    prop::collection::vec(prop_oneof![6 => deliver, 4 => work, 1 => Just(Step::Sweep), 2 => Just(Step::Pass)], 5..40)
+    let freeze = (0..2_u8).prop_map(|after| Step::Freeze { after });
+    let time = prop_oneof![1 => Just(Step::Sweep), 2 => Just(Step::Pass), 1 => Just(Step::Thaw)];
+    prop::collection::vec(prop_oneof![6 => deliver, 4 => work, 2 => freeze, 4 => time], 5..40)
 }
 
-/// Runs `future` to its end, or drops it when it waits for the `dies_after`-th time, as a kill does.
-async fn live_or_die<T>(future: impl Future<Output = T>, dies_after: Option<u8>) -> Option<T> {
-    let mut future = Box::pin(future);
+/// Runs `future` to its end, or leaves it when it waits for the `leaves_after`-th time. Dropped then, it is a process that
+/// was killed; kept, it is one that was frozen.
+async fn run<T>(future: &mut (impl Future<Output = T> + Unpin), leaves_after: Option<u8>) -> Option<T> {
     let mut waits = 0;
-    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+    std::future::poll_fn(|context| match Pin::new(&mut *future).poll(context) {
         Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending if dies_after == Some(waits) => Poll::Ready(None),
+        Poll::Pending if leaves_after == Some(waits) => Poll::Ready(None),
         Poll::Pending => {
             waits += 1;
             Poll::Pending
@@ -56,17 +65,21 @@ async fn live_or_die<T>(future: impl Future<Output = T>, dies_after: Option<u8>)
     .await
 }
 
+/// A worker with its batch, from which come the receipt handles of the messages to delete.
+type Running = Pin<Box<dyn Future<Output = Vec<String>>>>;
+
 struct World {
     ground: Ground,
     emulator: Emulator,
     queue: String,
     acknowledged: BTreeSet<String>,
+    frozen: Vec<Running>,
 }
 
 const TURN_BACK: &str = "
+UPDATE webhook_payload SET received_at = received_at - interval '2 hours';
 UPDATE webhook_event SET received_at = received_at - interval '2 hours', requeued_at = requeued_at - interval '2 hours',
-       next_attempt_at = next_attempt_at - interval '2 hours', lease_until = lease_until - interval '2 hours'
-WHERE settled_at IS NULL";
+       next_attempt_at = next_attempt_at - interval '2 hours', lease_until = lease_until - interval '2 hours'";
 
 /// Every effect leaves a row, so that a second one shows.
 const LOG_EFFECTS: &str = "
@@ -84,13 +97,15 @@ impl World {
         let emulator = Emulator::start().unwrap();
         // Messages are visible again at once, so each is delivered over and over until it is deleted.
         let queue = emulator.create_queue("events", &[("VisibilityTimeout", "0")]).await.unwrap();
-        Self { ground, emulator, queue, acknowledged: BTreeSet::new() }
+        Self { ground, emulator, queue, acknowledged: BTreeSet::new(), frozen: Vec::new() }
     }
 
     async fn step(&mut self, step: &Step) {
         match step {
             Step::Deliver { object, version, dies_after } => self.deliver(*object, *version, *dies_after).await,
             Step::Work { dies_after } => self.work(*dies_after).await,
+            Step::Freeze { after } => self.freeze(*after).await,
+            Step::Thaw => self.thaw().await,
             Step::Sweep => self.sweep().await,
             Step::Pass => self.ground.run(TURN_BACK).await,
         }
@@ -103,25 +118,53 @@ impl World {
         let signature = stripe_signature(&body);
         let headers = [("stripe-signature", signature.as_str())];
         let answer = post(&mut receiver, "/webhooks/stripe", &headers, &body);
-        if let Some(answer) = live_or_die(answer, dies_after).await {
+        if let Some(answer) = run(&mut Box::pin(answer), dies_after).await {
             assert_eq!(answer.status, 200, "{}", answer.body);
             self.acknowledged.insert(id);
         }
     }
 
     async fn work(&mut self, dies_after: Option<u8>) {
+        let mut worker = self.worker().await;
+        let deleted = run(&mut worker, dies_after).await;
+        self.delete(deleted).await;
+    }
+
+    async fn freeze(&mut self, after: u8) {
+        let mut worker = self.worker().await;
+        match run(&mut worker, Some(after)).await {
+            None => self.frozen.push(worker),
+            deleted => self.delete(deleted).await,
+        }
+    }
+
+    async fn thaw(&mut self) {
+        for worker in std::mem::take(&mut self.frozen) {
+            let deleted = worker.await;
+            self.delete(Some(deleted)).await;
+        }
+    }
+
+    /// A worker that has taken a batch and is about to begin. Its connection is open, as in a warm environment.
+    async fn worker(&mut self) -> Running {
         let messages = self.emulator.receive(&self.queue, 0).await.unwrap();
-        let records: Vec<_> =
-            messages.iter().enumerate().map(|(n, message)| crate::worker::message(&n.to_string(), &message.body)).collect();
+        let numbered = messages.iter().enumerate();
+        let records: Vec<_> = numbered.map(|(n, message)| crate::worker::message(&n.to_string(), &message.body)).collect();
         let mut worker = self.ground.worker(worker::handlers::ROUTES);
-        let batch = live_or_die(worker.batch(crate::worker::batch_of(&records)), dies_after).await;
-        let Some(response) = batch else { return };
-        let kept: BTreeSet<_> =
-            response.batch_item_failures.iter().map(|failure| failure.item_identifier.as_str()).collect();
-        for (n, message) in messages.iter().enumerate() {
-            if !kept.contains(n.to_string().as_str()) {
-                self.emulator.delete(&self.queue, &message.receipt_handle).await.unwrap();
-            }
+        worker.ledger.warm().await.unwrap();
+        Box::pin(async move {
+            let response = worker.batch(crate::worker::batch_of(&records)).await;
+            let kept: BTreeSet<_> = response.batch_item_failures.iter().map(|kept| kept.item_identifier.clone()).collect();
+            let done = messages.into_iter().enumerate().filter(|(n, _)| !kept.contains(&n.to_string()));
+            done.map(|(_, message)| message.receipt_handle).collect()
+        })
+    }
+
+    /// What Lambda does with the messages of a batch, if its worker lived to answer.
+    async fn delete(&self, receipt_handles: Option<Vec<String>>) {
+        for handle in receipt_handles.into_iter().flatten() {
+            // The handle of a message that was received again since, or is gone, deletes nothing.
+            drop(self.emulator.delete(&self.queue, &handle).await);
         }
     }
 
@@ -148,12 +191,13 @@ impl World {
     /// The promises, held against a model: an object shows the largest version that was taken.
     async fn check(&self) -> Result<(), TestCaseError> {
         let rows =
-            self.ground.sql.query("SELECT event_id, object_id, version, status FROM webhook_event", &[]).await.unwrap();
+            self.ground.sql.query("SELECT event_id, object_id, version, last_error FROM webhook_event", &[]).await.unwrap();
         let (mut newest, mut dead, mut taken) = (BTreeMap::new(), BTreeSet::new(), BTreeSet::new());
         for row in rows {
             taken.insert(row.get::<_, String>(0));
-            // One that killed its worker five times is given up, and may be the newest.
-            if row.get::<_, &str>(3) == "dead_letter" {
+            // One that killed its worker five times is given up, and may be the newest. Nothing else is.
+            if let Some(error) = row.get::<_, Option<String>>(3) {
+                prop_assert_eq!(error, "the last attempt ended without a word");
                 dead.insert(row.get::<_, String>(1));
             }
             let version = newest.entry(row.get::<_, String>(1)).or_insert(0);
@@ -184,9 +228,11 @@ fn no_interleaving_loses_an_event_applies_it_twice_or_puts_an_older_one_on_top()
         runtime.block_on(async {
             world.ground.run(FORGET).await;
             world.acknowledged.clear();
+            world.frozen.clear();
             for step in &steps {
                 world.step(step).await;
             }
+            world.thaw().await;
             world.drain().await;
             // Dead environments' sessions are closed, but the server may not have noticed all of them yet.
             tokio::time::timeout(Duration::from_secs(30), world.check()).await.unwrap()
