@@ -9,6 +9,7 @@ mod candidate;
 mod condition;
 mod definition;
 mod envelope;
+mod explain;
 mod facts;
 mod fetched_key;
 mod fields;
@@ -38,6 +39,7 @@ mod xml;
 
 pub use builtin::{About, about, table};
 pub use candidate::candidate;
+pub use explain::explain;
 pub use fetched_key::{KEY_BYTES_MAX, KeyFetch, UnusableKey, key_fetch};
 pub use rejection::Rejection;
 pub use request::SignedRequest;

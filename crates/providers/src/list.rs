@@ -20,6 +20,10 @@ pub(crate) struct List {
 }
 
 impl List {
+    pub(crate) fn prefix_is_optional(&mut self, optional: bool) {
+        self.prefix_optional |= optional;
+    }
+
     /// An item as the provider writes it.
     pub(crate) fn written(&self, item: &str) -> String {
         format!("{}{item}", self.prefix)

@@ -25,7 +25,7 @@ const RETRY_CAP_S_MAX: u64 = 12 * 3600;
 pub struct Sources(Vec<Source>);
 
 /// One webhook source: a name, a provider's definition, and where its secrets are.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Source {
     name: SourceName,
     secret_refs: Vec<SecretRef>,

@@ -4,6 +4,7 @@
 
 mod delivery;
 mod docs;
+mod explaining;
 mod identity;
 mod malformed;
 mod own;
