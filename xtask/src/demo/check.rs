@@ -4,7 +4,7 @@ use super::play::{Answer, Played, Row, Subscription};
 use super::story::STORY;
 
 /// A scene's name; its answers as status, outcome and how many; its row's status, outcome and attempts; its effects.
-type Must = (&'static str, &'static [(u16, Option<&'static str>, usize)], Option<(&'static str, &'static str, i32)>, i64);
+type Must = (&'static str, &'static [(u16, Option<&'static str>, usize)], Option<(&'static str, &'static str, i32)>, usize);
 
 const ACCEPTED: Option<&str> = Some("accepted");
 const DUPLICATE: Option<&str> = Some("duplicate");

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use futures_util::future::try_join_all;
+use hookledger_harness::since_epoch;
+use hookledger_harness::subscription::{Effect, effects, record_effects};
 use serde_json::Value;
 use tokio_postgres::{Client, NoTls};
 
-use super::story::{Message, STORY, Scene, now_s};
+use super::story::{STORY, Scene};
 use crate::stage::Stage;
 
 /// Long enough for the worker's first start and a retry after it.
@@ -21,7 +23,7 @@ pub(super) struct Played {
     pub(super) answers: BTreeMap<Answer, usize>,
     pub(super) row: Option<Row>,
     /// How often a row of the business table was written for this event.
-    pub(super) effects: i64,
+    pub(super) effects: usize,
     /// From sending it until it was settled.
     pub(super) took: Duration,
 }
@@ -51,29 +53,20 @@ pub(super) struct Subscription {
     pub(super) version: i64,
 }
 
-/// Keeps a record of every write to the business table, apart from what is being shown.
-const RECORD_EFFECTS: &str = "
-CREATE TABLE demo_effect (subscription_id text NOT NULL, version bigint NOT NULL);
-CREATE FUNCTION demo_record_effect() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO demo_effect VALUES (new.subscription_id, new.version);
-    RETURN NULL;
-END $$;
-CREATE TRIGGER demo_record_effect AFTER INSERT OR UPDATE ON subscription FOR EACH ROW EXECUTE FUNCTION demo_record_effect();";
-
 pub(super) async fn play(stage: &Stage) -> anyhow::Result<(Vec<Played>, Vec<Subscription>)> {
     let (client, connection) = tokio_postgres::connect(&stage.database_url, NoTls).await.context("connect to Postgres")?;
     let work = async move {
-        client.batch_execute(RECORD_EFFECTS).await.context("record effects")?;
-        let story_s = now_s();
+        record_effects(&client).await?;
+        let story_s = since_epoch().as_secs() as i64;
         let mut played = Vec::new();
         for scene in STORY {
             played.push(send(scene, story_s, &stage.watch.url(), &client).await.with_context(|| scene.name)?);
         }
-        // Counted at the end: a second effect could come late.
+        // Looked at in the end: a second effect could come late.
+        let effects = effects(&client).await?;
         for one in &mut played {
             one.row = row(one.scene, &client).await?;
-            one.effects = effects(one.scene, story_s, &client).await?;
+            one.effects = effects.iter().filter(|effect| is_of(effect, one.scene, story_s)).count();
         }
         Ok((played, subscriptions(&client).await?))
     };
@@ -84,10 +77,10 @@ pub(super) async fn play(stage: &Stage) -> anyhow::Result<(Vec<Played>, Vec<Subs
 
 async fn send(scene: &'static Scene, story_s: i64, url: &str, client: &Client) -> anyhow::Result<Played> {
     let start = Instant::now();
-    let request = scene.request(story_s, now_s());
+    let request = scene.request(story_s);
     let http = reqwest::Client::new();
     let copies = (0..scene.copies).map(|_| async {
-        let mut post = http.post(format!("{url}/webhooks/{}", request.source)).body(request.body.clone());
+        let mut post = http.post(format!("{url}/webhooks/{}", scene.source())).body(request.body.clone());
         for (name, value) in &request.headers {
             post = post.header(*name, value);
         }
@@ -121,21 +114,17 @@ async fn settled(client: &Client) -> anyhow::Result<()> {
 }
 
 async fn row(scene: &Scene, client: &Client) -> anyhow::Result<Option<Row>> {
-    // GitHub's ids may carry more than the delivery's, so the ends are compared.
-    let sql = "SELECT status, outcome, attempts FROM webhook_event WHERE source = $1 AND event_id LIKE '%' || $2";
-    let rows = client.query(sql, &[&scene.source(), &scene.event_id]).await?;
-    ensure!(rows.len() <= 1, "{} rows for one event", rows.len());
+    let sql = "SELECT status, outcome, attempts FROM webhook_event WHERE source = $1 AND event_id = $2";
+    let found = client.query_opt(sql, &[&scene.source(), &scene.event_id]).await?;
     let read = |row: &tokio_postgres::Row| {
         anyhow::Ok(Row { status: row.try_get(0)?, outcome: row.try_get(1)?, attempts: row.try_get(2)? })
     };
-    rows.first().map(read).transpose()
+    found.as_ref().map(read).transpose()
 }
 
-async fn effects(scene: &Scene, story_s: i64, client: &Client) -> anyhow::Result<i64> {
-    let Message::Subscription { subscription, age_s, .. } = scene.message else { return Ok(0) };
-    let version = (story_s - age_s) * 1_000_000;
-    let sql = "SELECT count(*) FROM demo_effect WHERE subscription_id = $1 AND version = $2";
-    Ok(client.query_one(sql, &[&subscription, &version]).await?.try_get(0)?)
+fn is_of(effect: &Effect, scene: &Scene, story_s: i64) -> bool {
+    let event = scene.event(story_s);
+    event.is_some_and(|event| event.subscription == effect.subscription && event.version() == effect.version)
 }
 
 async fn subscriptions(client: &Client) -> anyhow::Result<Vec<Subscription>> {
