@@ -1,17 +1,28 @@
-//! `hookledger migrate`: brings a database up to this version. Reads `DATABASE_URL` and `DATABASE_TLS` as the functions do.
+//! `hookledger migrate`: brings a database up to this version.
 
 use anyhow::{Context, Result};
-use hookledger_runtime::{DatabaseSettings, Env, Vault};
+use serde_json::json;
 
-pub(crate) async fn migrate() -> Result<()> {
-    let config = DatabaseSettings::read(&Env::process())?.resolve(&Vault::new()).await?;
+use crate::ended::{BadInput, Ended};
+use crate::session::Session;
+
+pub(crate) async fn run(session: &mut Session) -> Result<Ended> {
+    if session.options.stack.is_some() || session.options.function.is_some() {
+        let why = "a deployment migrates its database by itself: deploy it, or give the database's own URL";
+        return Err(BadInput(why.to_owned()).into());
+    }
+    let config = session.database().await?;
     let mut client = hookledger_ledger::connect(&config).await.context("cannot migrate")?;
     let applied = hookledger_ledger::migrate(&mut client).await?;
+    if session.terminal.json {
+        session.terminal.json(&json!({ "applied": applied }))?;
+        return Ok(Ended::Done);
+    }
     if applied.is_empty() {
-        println!("the database is up to date");
+        session.terminal.line("the database is up to date")?;
     }
     for migration in applied {
-        println!("applied {migration}");
+        session.terminal.line(&format!("applied {migration}"))?;
     }
-    Ok(())
+    Ok(Ended::Done)
 }

@@ -14,23 +14,23 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 const BODY_BYTES_MAX: usize = 16 << 20;
 const HEADERS_MAX: usize = 64;
 
-pub(crate) struct Request {
-    pub(crate) method: String,
+pub struct Request {
+    pub method: String,
     /// Path and query.
-    pub(crate) target: String,
+    pub target: String,
     /// Names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Bytes,
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
 }
 
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Bytes,
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Bytes,
 }
 
 impl Request {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+    pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
@@ -40,18 +40,18 @@ impl Request {
 }
 
 impl Answer {
-    pub(crate) fn new(status: u16, body: impl Into<Bytes>) -> Self {
+    pub fn new(status: u16, body: impl Into<Bytes>) -> Self {
         Self { status, headers: Vec::new(), body: body.into() }
     }
 
-    pub(crate) fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
         self.headers.push((name.to_owned(), value.into()));
         self
     }
 }
 
 /// Serves until it is dropped. Where `answer` gives nothing, the connection is closed without a word.
-pub(crate) async fn serve<F, A>(listener: TcpListener, answer: F)
+pub async fn serve<F, A>(listener: TcpListener, answer: F)
 where
     F: Fn(Request) -> A + Clone + Send + 'static,
     A: Future<Output = Option<Answer>> + Send,

@@ -11,7 +11,7 @@ mod clock;
 pub mod deployment;
 mod emulator;
 pub mod faults;
-mod http;
+pub mod http;
 pub mod lambda;
 mod place;
 mod postgres;

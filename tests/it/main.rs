@@ -1,6 +1,7 @@
 //! End to end, on real parts: one binary, a module per subject.
 
 mod architecture;
+mod cli;
 mod deploy;
 mod embedded;
 mod faults;

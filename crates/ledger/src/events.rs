@@ -18,6 +18,8 @@ pub const PAGE_ROWS_MAX: u32 = 1000;
 #[serde(default, deny_unknown_fields)]
 pub struct EventFilter {
     pub source: Option<SourceName>,
+    /// Quick to find only with a source.
+    pub event_id: Option<EventId>,
     /// `*` stands for any characters.
     pub event_type: Option<String>,
     /// Any of them; empty is any at all.
@@ -92,7 +94,7 @@ pub(crate) const COLUMNS: &str = concat!(
     " AS next_attempt, e.last_error"
 );
 
-/// [`EventFilter`] as [`Matches`] gives its values, `$1` to `$11`.
+/// [`EventFilter`] as [`Matches`] gives its values, `$1` to `$12`.
 pub(crate) const MATCHES: &str = "
     ($1::text IS NULL OR e.source = $1)
     AND ($2::text IS NULL OR e.event_type LIKE $2)
@@ -100,6 +102,7 @@ pub(crate) const MATCHES: &str = "
     AND ($4::text IS NULL OR e.outcome = $4)
     AND ($5::text IS NULL OR e.object_kind = $5)
     AND ($6::text IS NULL OR e.object_id = $6)
+    AND ($12::text IS NULL OR e.event_id = $12)
     AND ($7::int8 IS NULL OR e.received_at >= 'epoch'::timestamptz + $7 * interval '1 microsecond')
     AND ($8::int8 IS NULL OR e.received_at < 'epoch'::timestamptz + $8 * interval '1 microsecond')
     AND ($9::text IS NULL OR e.last_error ILIKE $9)
@@ -111,6 +114,7 @@ pub(crate) const MATCHES: &str = "
 pub(crate) struct Matches<'a> {
     filter: &'a EventFilter,
     source: Option<&'a str>,
+    event_id: Option<&'a str>,
     event_type: Option<String>,
     status: Vec<&'static str>,
     outcome: Option<&'static str>,
@@ -125,6 +129,7 @@ impl<'a> Matches<'a> {
         Self {
             filter,
             source: filter.source.as_ref().map(SourceName::as_str),
+            event_id: filter.event_id.as_ref().map(EventId::as_str),
             event_type: filter.event_type.as_deref().map(|glob| like(glob).replace('*', "%")),
             status: filter.status.iter().map(|status| status.as_str()).collect(),
             outcome: filter.outcome.map(Outcome::as_str),
@@ -147,6 +152,7 @@ impl<'a> Matches<'a> {
             (&self.error as _, Type::TEXT),
             (&self.unsettled_only as _, Type::BOOL),
             (&self.dead_letters_only as _, Type::BOOL),
+            (&self.event_id as _, Type::TEXT),
         ]
     }
 }
@@ -171,8 +177,8 @@ impl Ledger {
         };
         let sql = format!(
             "SELECT {COLUMNS} FROM webhook_event e WHERE {MATCHES}
-             AND ($12::text IS NULL OR (e.received_at, e.source, e.event_id) {follows} ($12::timestamptz, $13, $14))
-             ORDER BY e.received_at {direction}, e.source {direction}, e.event_id {direction} LIMIT $15"
+             AND ($13::text IS NULL OR (e.received_at, e.source, e.event_id) {follows} ($13::timestamptz, $14, $15))
+             ORDER BY e.received_at {direction}, e.source {direction}, e.event_id {direction} LIMIT $16"
         );
         let matches = Matches::of(filter);
         let limit = i64::from(rows.clamp(1, PAGE_ROWS_MAX));

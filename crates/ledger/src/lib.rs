@@ -4,6 +4,7 @@
 //! the lease's token, so whoever lost it changes nothing; the database has the only clock; each statement of the hot path is
 //! unnamed and takes one round trip, which RDS Proxy and PgBouncer can multiplex.
 
+mod audit;
 mod claim;
 mod connect;
 mod error;

@@ -46,7 +46,7 @@ pub struct Tally {
 const KEPT: &str = "EXISTS (SELECT FROM webhook_payload p
     WHERE p.source = e.source AND p.event_id = e.event_id AND p.received_at = e.received_at)";
 
-const AT_REST: &str = "(e.status IN ('failed', 'dead_letter') OR ($12::bool AND e.status = 'settled'))";
+const AT_REST: &str = "(e.status IN ('failed', 'dead_letter') OR ($13::bool AND e.status = 'settled'))";
 
 impl Ledger {
     /// How many events [`Ledger::rearm`] would meet.
@@ -80,21 +80,21 @@ impl Ledger {
             "WITH met AS (
                 SELECT e.source, e.event_id, e.received_at, e.status, {received} AS received, {KEPT} AS kept
                 FROM webhook_event e WHERE {MATCHES} AND {AT_REST}
-                AND ($13::text IS NULL OR (e.received_at, e.source, e.event_id) > ($13::timestamptz, $14, $15))
-                ORDER BY e.received_at, e.source, e.event_id LIMIT $16
+                AND ($14::text IS NULL OR (e.received_at, e.source, e.event_id) > ($14::timestamptz, $15, $16))
+                ORDER BY e.received_at, e.source, e.event_id LIMIT $17
                 -- A row that a worker holds is in flight.
                 FOR UPDATE OF e SKIP LOCKED
             ),
             rearmed AS (
                 UPDATE webhook_event e
                 SET status = 'claimed', attempts = 0, next_attempt_at = NULL, settled_at = NULL, outcome = NULL,
-                    requeued_at = CASE WHEN $17::bool THEN clock_timestamp() END
+                    requeued_at = CASE WHEN $18::bool THEN clock_timestamp() END
                 FROM met m WHERE m.kept AND e.source = m.source AND e.event_id = m.event_id
                 RETURNING e.source, e.event_id
             ),
             audited AS (
                 INSERT INTO webhook_audit (action, source, event_id, detail)
-                SELECT 'rearmed', m.source, m.event_id, $18 || ' (was ' || m.status || ')'
+                SELECT 'rearmed', m.source, m.event_id, $19 || ' (was ' || m.status || ')'
                 FROM met m JOIN rearmed r USING (source, event_id)
             )
             SELECT m.source, m.event_id, m.received, m.kept FROM met m ORDER BY m.received_at, m.source, m.event_id"

@@ -2,13 +2,13 @@
 
 use hookledger_runtime::{Env, error_chain, init_logs};
 use lambda_runtime::{LambdaEvent, run, service_fn};
-use operator::{Request, operate};
+use operator::{Invocation, invoked};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     init_logs(&Env::process())?;
-    let handler = service_fn(async |event: LambdaEvent<Request>| {
-        operate(event.payload).await.map_err(|error| error_chain(error.as_ref()))
+    let handler = service_fn(async |event: LambdaEvent<Invocation>| {
+        invoked(event.payload).await.map_err(|error| error_chain(error.as_ref()))
     });
     run(handler).await.map_err(anyhow::Error::from_boxed)
 }

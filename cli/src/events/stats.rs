@@ -1,0 +1,100 @@
+//! `hookledger events stats`.
+
+use anyhow::Result;
+use clap::Args;
+use hookledger_commands as commands;
+use hookledger_core::{Micros, SourceName};
+
+use crate::ended::Ended;
+use crate::events::retry::name;
+use crate::filter::source_name;
+use crate::session::Session;
+use crate::table::{Cell, Table};
+use crate::when;
+
+/// A duplicate leaves no trace in the ledger: its count is a metric (docs/telemetry.md). In observe mode, where duplicates
+/// are processed all the same, WOULD SKIP counts them here too.
+#[derive(Debug, Args)]
+pub(crate) struct Stats {
+    /// Of this source only
+    #[arg(long, value_parser = source_name)]
+    source: Option<SourceName>,
+    /// Received since: 2026-07-01T14:10Z, 2026-07-01, or 24h for a day ago
+    #[arg(long, value_name = "TIME", value_parser = when::parse, default_value = "24h")]
+    since: Micros,
+    /// Received before
+    #[arg(long, value_name = "TIME", value_parser = when::parse)]
+    until: Option<Micros>,
+    /// A line for each type
+    #[arg(long)]
+    by_type: bool,
+}
+
+const HEAD: [&str; 16] = [
+    "SOURCE",
+    "TYPE",
+    "ACCEPTED",
+    "REPLAYED",
+    "SPILLED",
+    "WOULD SKIP",
+    "SKIP RATE",
+    "APPLIED",
+    "STALE",
+    "IGNORED",
+    "WAITING",
+    "FAILED",
+    "DEAD",
+    "TRIES",
+    "LAG P50",
+    "P95 / P99",
+];
+
+pub(crate) async fn run(arguments: Stats, session: &mut Session) -> Result<Ended> {
+    let mut reach = session.reach().await?;
+    let Stats { source, since, until, by_type } = arguments;
+    let rows = reach.ask(commands::Stats { source: source.clone(), since: Some(since), until, by_type }).await?;
+    if session.terminal.json {
+        rows.iter().try_for_each(|row| session.terminal.json(row))?;
+        return Ok(Ended::Done);
+    }
+    if rows.is_empty() {
+        session.terminal.note(&format!("{} received nothing since {}", name(source.as_ref()), when::show(since)));
+        return Ok(Ended::Done);
+    }
+    let mut table = Table::new(&HEAD);
+    for row in &rows {
+        let unless_none = |n: u64| if n == 0 { Cell::new("") } else { Cell::number(n) };
+        let rate = row.would_skip as f64 / (row.accepted + row.would_skip).max(1) as f64;
+        let tries = row.attempts_mean.map(|mean| format!("{mean:.2} (max {})", row.attempts_max)).unwrap_or_default();
+        let tail = row.lag_p95_ms.zip(row.lag_p99_ms).map(|(p95, p99)| format!("{} / {}", lag(p95), lag(p99)));
+        table.row([
+            Cell::new(&row.source),
+            Cell::new(row.event_type.as_deref().unwrap_or_default()),
+            Cell::number(row.accepted),
+            unless_none(row.replayed),
+            unless_none(row.spilled),
+            unless_none(row.would_skip),
+            if row.would_skip == 0 { Cell::new("") } else { Cell::number(format!("{:.1} %", rate * 100.0)) },
+            unless_none(row.applied),
+            unless_none(row.stale),
+            unless_none(row.ignored),
+            unless_none(row.waiting),
+            unless_none(row.failed),
+            unless_none(row.dead_letter),
+            Cell::new(tries),
+            Cell::number(row.lag_p50_ms.map(lag).unwrap_or_default()),
+            Cell::new(tail.unwrap_or_default()),
+        ]);
+    }
+    table.lines(session.terminal.paint).iter().try_for_each(|line| session.terminal.line(line))?;
+    Ok(Ended::Done)
+}
+
+fn lag(ms: f64) -> String {
+    match ms {
+        ms if ms < 1_000.0 => format!("{ms:.0} ms"),
+        ms if ms < 120_000.0 => format!("{:.1} s", ms / 1_000.0),
+        ms if ms < 7_200_000.0 => format!("{:.0} min", ms / 60_000.0),
+        ms => format!("{:.1} h", ms / 3_600_000.0),
+    }
+}

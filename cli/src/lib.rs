@@ -1,0 +1,44 @@
+//! The operator's command as a library: what can be typed, where it runs, and how an answer looks.
+//!
+//! Invariants: nothing that changes data happens without a yes; secrets come from the environment or a prompt; what a provider
+//! or a database wrote reaches a terminal without its control characters.
+
+mod arguments;
+mod completions;
+mod ended;
+mod events;
+mod filter;
+mod json_text;
+mod migrate;
+mod object;
+mod prune;
+mod reach;
+mod replay;
+mod session;
+mod table;
+mod terminal;
+mod when;
+
+use std::process::ExitCode;
+
+use hookledger_runtime::Env;
+
+pub use arguments::Arguments;
+
+use arguments::Command;
+use session::Session;
+
+/// Runs a command to its end and says how it ended: 0 done, 1 failed, 2 not understood, 3 not found, 4 done in part.
+pub async fn run(arguments: Arguments, env: Env) -> ExitCode {
+    let (options, command) = (arguments.options, arguments.command);
+    let mut session = Session::new(options, env);
+    let ended = match command {
+        Command::Events(command) => events::run(command, &mut session).await,
+        Command::Object(command) => object::run(command, &mut session).await,
+        Command::Replay(command) => replay::run(command, &mut session).await,
+        Command::Prune(arguments) => prune::run(&arguments, &mut session).await,
+        Command::Migrate => migrate::run(&mut session).await,
+        Command::Completions(arguments) => completions::run(&arguments, &mut session),
+    };
+    ended::exit_code(ended)
+}

@@ -1,0 +1,6 @@
+//! The operator's command as people run it: the built program, its output and exit codes, and what it left in the database.
+
+mod events;
+mod maintenance;
+mod scene;
+mod through_the_function;

@@ -1,0 +1,146 @@
+//! Figures, histories, and what takes data away.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use hookledger_core::Outcome;
+
+use super::scene::{Cli, update};
+use crate::ground::{Ground, event};
+
+#[tokio::test]
+async fn figures_are_those_of_the_rows() {
+    let mut ground = Ground::new("cli_stats").await;
+    ground.claim_all(&[event("evt_1"), event("evt_2"), event("evt_3")]).await;
+    ground.dead_letter("evt_dead", "boom").await;
+    for id in ["evt_1", "evt_2"] {
+        let lease = ground.lease(id).await;
+        ground.settle(lease, "SELECT 1").await.unwrap();
+    }
+    ground.run("UPDATE webhook_event SET settled_at = received_at + interval '3 seconds' WHERE event_id = 'evt_1'").await;
+    ground.run("UPDATE webhook_event SET settled_at = received_at + interval '1 second' WHERE event_id = 'evt_2'").await;
+    ground.run("UPDATE webhook_event SET would_skip = 4 WHERE event_id = 'evt_2'").await;
+    let cli = Cli::on(&ground);
+    let stats = cli.run("events stats --json").await.ok().json();
+    assert_eq!(stats.len(), 1);
+    for (name, value) in [
+        ("accepted", 4.0),
+        ("replayed", 4.0),
+        ("would_skip", 4.0),
+        ("applied", 2.0),
+        ("waiting", 1.0),
+        ("dead_letter", 1.0),
+        ("attempts_mean", 1.0),
+        ("lag_p50_ms", 2000.0),
+        ("lag_p95_ms", 2900.0),
+    ] {
+        assert_eq!(stats[0][name].as_f64(), Some(value), "{name}");
+    }
+    let by_type = cli.run("events stats --json --by-type").await.ok().json();
+    assert_eq!(by_type[0]["event_type"], "customer.subscription.updated");
+    let shown = cli.run("events stats").await.ok().out;
+    assert!(shown.contains("50.0 %") && shown.contains("2.0 s"), "{shown}");
+    assert!(cli.run("events stats --since 2026-01-01 --until 2026-01-02").await.ok().err.contains("received nothing"));
+}
+
+#[tokio::test]
+async fn the_history_of_an_object_says_what_decided() {
+    let mut ground = Ground::new("cli_history").await;
+    ground.claim_all(&[update("evt_new", 200, "c"), update("evt_old", 100, "c"), update("evt_wait", 300, "c")]).await;
+    for (id, outcome) in [("evt_new", Outcome::Applied), ("evt_old", Outcome::Stale)] {
+        let lease = ground.lease(id).await;
+        let work = ground.ledger.begin().await.unwrap();
+        let candidate = |_: &hookledger_core::Event| unreachable!("no tie");
+        work.guard(lease.event.as_ref().unwrap(), &candidate).await.unwrap();
+        work.settle(vec![(lease, outcome)]).await.unwrap();
+    }
+    let cli = Cli::on(&ground);
+    let history = cli.run("object history stripe subscription sub_1 --json").await.ok().json();
+    let rows: Vec<_> = history[0]["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|e| format!("{} {} {}", e["event_id"], e["in_force"], e["why"]).replace('"', ""))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            "evt_old false older than evt_new, or than one that was applied before it",
+            "evt_new true the newest: its state is in force",
+            "evt_wait false not processed yet"
+        ]
+    );
+    assert!(cli.run("object history stripe subscription sub_1").await.ok().out.contains('◀'));
+    assert_eq!(cli.run("object history stripe subscription sub_2").await.code, 3);
+}
+
+#[tokio::test]
+async fn a_customer_s_payloads_are_erased_and_the_events_stay_known() {
+    let mut ground = Ground::new("cli_purge").await;
+    ground
+        .claim_all(&[
+            update("evt_1", 1, "cus_1"),
+            update("evt_2", 2, "cus_2"),
+            update("evt_3", 3, "cus_1"),
+            // A body that jsonb cannot hold is nobody's.
+            crate::ground::event_with("evt_4", None, hookledger_core::Lifecycle::Updated, b"{\"data\":\"\\u0000\"}"),
+        ])
+        .await;
+    let lease = ground.lease("evt_1").await;
+    ground.settle(lease, "SELECT 1").await.unwrap();
+    let cli = Cli::on(&ground);
+    let purge = "events purge --source stripe --pointer /data/object/customer --equals cus_1";
+
+    assert_eq!(cli.run(purge).await.code, 2);
+    let counted = cli.run(&format!("{purge} --dry-run --json")).await;
+    assert_eq!(counted.json()[0], serde_json::json!({"scanned": 4, "would_purge": ["evt_1"], "held": ["evt_3"]}));
+    ground.check_read("SELECT count(*) FROM webhook_payload", "(4)").await;
+
+    let done = cli.run(&format!("{purge} --yes")).await;
+    assert_eq!(done.code, 4, "one is held: {done:?}");
+    ground.check_read("SELECT event_id FROM webhook_payload ORDER BY 1", "(evt_2) (evt_3) (evt_4)").await;
+    ground.check_read("SELECT count(*) FROM webhook_event", "(4)").await;
+    ground.check_read("SELECT action, event_id, detail FROM webhook_audit", r#"(purged,evt_1,"asked for by alice")"#).await;
+    let shown = cli.run("events show evt_1").await.ok().out;
+    assert!(shown.contains("gone: past retention, or purged") && shown.contains("purged "), "{shown}");
+    assert_eq!(cli.run(&format!("{purge} --yes")).await.code, 4);
+    assert_eq!(cli.run("events purge --source stripe --pointer data --equals x").await.code, 2);
+}
+
+#[tokio::test]
+async fn pruning_refuses_what_a_provider_could_still_replay() {
+    let mut ground = Ground::new("cli_prune").await;
+    let lease = ground.leased("evt_1").await;
+    ground.settle(lease, "SELECT 1").await.unwrap();
+    ground.run("UPDATE webhook_event SET received_at = received_at - interval '100 days', settled_at = settled_at - interval '99 days'").await;
+    let cli = Cli::on(&ground);
+    let refused = cli.run("prune --ledger-days 30 --yes").await;
+    assert_eq!(refused.code, 2);
+    assert!(refused.err.contains("at least 90 days"), "{refused:?}");
+    assert_eq!(cli.run("prune --ledger-days 95").await.code, 2);
+    let done = cli.run("prune --ledger-days 95 --yes --json").await.ok().json();
+    assert_eq!(done[0]["rows"], 1);
+    ground.check_read("SELECT count(*) FROM webhook_event", "(0)").await;
+    ground
+        .check_read(
+            "SELECT action, detail FROM webhook_audit",
+            r#"(pruned,"asked for by alice: partitions [], ledger rows 1")"#,
+        )
+        .await;
+}
+
+#[tokio::test]
+async fn bad_input_gets_one_helpful_sentence() {
+    let nowhere = Cli::with(&[]);
+    let said = nowhere.run("events list").await;
+    assert_eq!(said.code, 2);
+    assert_eq!(said.err.trim(), "hookledger: no ledger to ask: set DATABASE_URL, or name a deployment with --stack");
+    assert_eq!(nowhere.run("events list --since yesterday").await.code, 2);
+    assert_eq!(nowhere.run("events").await.code, 2);
+    let down = Cli::with(&[("DATABASE_URL", "postgres://alice:hunter2@127.0.0.1:1/x"), ("DATABASE_TLS", "disable")]);
+    let said = down.run("events list").await;
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("cannot be reached") && !said.err.contains("hunter2"), "{said:?}");
+    assert_eq!(said.err.lines().count(), 1, "{said:?}");
+    let script = nowhere.run("completions bash").await.ok().out;
+    assert!(script.contains("dead_letter"), "states are completed");
+}
