@@ -15,7 +15,7 @@ use account::Account;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployed_stack_takes_signed_events_to_their_effects() {
-    let account = Account::new("deployed").await.unwrap();
+    let account = Account::new().await.unwrap();
     let template = package(&account.emulator, "1").await.unwrap();
     let stack = account.deploy("hookledger", &template, &[]).await.unwrap();
     assert_eq!((stack.status.as_str(), stack.failures.as_slice()), ("CREATE_COMPLETE", &[][..]));
@@ -24,12 +24,12 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     for delivery in delivery::five() {
         let (status, answer) = account.deliver(&stack, &delivery).await.unwrap();
         assert_eq!((status, &answer["outcome"]), (200, &json!("accepted")), "{answer}\n{}", account.emulator.last_words());
-        assert_eq!(account.settled(delivery.source).await.unwrap(), delivery.outcome);
+        assert_eq!(account.settled(&answer["event_id"]).await.unwrap(), delivery.outcome);
         let (status, answer) = account.deliver(&stack, &delivery).await.unwrap();
         assert_eq!((status, &answer["outcome"]), (200, &json!("duplicate")));
         println!("{}: accepted, {}; sent again: duplicate", delivery.source, delivery.outcome);
     }
-    assert_eq!(account.count("subscription WHERE subscription_id = 'sub_deployed' AND plan = 'price_gold'").await, 1);
+    assert_eq!(account.count("subscription WHERE subscription_id = 'sub_of_evt_deployed' AND plan = 'price_gold'").await, 1);
     assert_eq!(account.count("webhook_event WHERE status = 'settled'").await, 5);
 
     let denied = account.deploy("denied", &template, &[("SourceSecretArns", "")]).await.unwrap();
@@ -38,6 +38,17 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     assert!(status >= 500, "{status}");
     assert_eq!(account.count("webhook_event WHERE event_id = 'evt_denied'").await, 0);
     println!("a stack whose role may not read the sources' secrets answers {status}");
+
+    // By IAM: receiver and worker have no password, and a role that cannot change tables.
+    let iam = [("DatabaseAuth", "iam"), ("DatabaseUrl", account.iam_url.as_str()), ("DatabaseResourceId", "cluster-LOCAL")];
+    let by_iam = account.deploy("by-iam", &template, &iam).await.unwrap();
+    assert_eq!((by_iam.status.as_str(), by_iam.failures.as_slice()), ("CREATE_COMPLETE", &[][..]));
+    let (status, answer) = account.deliver(&by_iam, &delivery::stripe("evt_by_iam")).await.unwrap();
+    assert_eq!((status, &answer["outcome"]), (200, &json!("accepted")), "{answer}\n{}", account.emulator.last_words());
+    assert_eq!(account.settled(&answer["event_id"]).await.unwrap(), "applied");
+    assert!(account.count("pg_stat_activity WHERE usename = 'hookledger_app'").await >= 2);
+    account.emulator.delete_stack("by-iam").await.unwrap();
+    println!("a stack whose functions prove themselves by IAM accepts, applied");
 
     // One migration behind: the new version of the operator applies it before the update is complete.
     let behind = "DROP TABLE subscription; DELETE FROM refinery_schema_history WHERE version = 2";
@@ -54,7 +65,7 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     println!("the receiver alone is replaced by cargo lambda deploy, and accepts");
 
     account.emulator.delete_stack("hookledger").await.unwrap();
-    assert_eq!(account.count("webhook_event").await, 6, "the data outlives the stack");
+    assert_eq!(account.count("webhook_event").await, 7, "the data outlives the stack");
     println!("taken down; the ledger is as it was");
 }
 
@@ -70,7 +81,7 @@ fn cargo_lambda_deploy(emulator: &Emulator, function: &str) -> anyhow::Result<()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_migration_that_fails_takes_the_deployment_back_and_says_why() {
-    let account = Account::new("not_deployed").await.unwrap();
+    let account = Account::new().await.unwrap();
     let nowhere =
         account::secret(&account.emulator, "hookledger/nowhere", "postgres://nobody:hunter2@localhost/nothing?port=1&x=y");
     let template = package(&account.emulator, "1").await.unwrap();

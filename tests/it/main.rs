@@ -1,5 +1,6 @@
 //! End to end, on real parts: one binary, a module per subject.
 
+mod app_role;
 mod architecture;
 mod cli;
 mod deploy;

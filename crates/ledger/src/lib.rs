@@ -4,6 +4,7 @@
 //! the lease's token, so whoever lost it changes nothing; the database has the only clock; each statement of the hot path is
 //! unnamed and takes one round trip, which RDS Proxy and PgBouncer can multiplex.
 
+mod app_role;
 mod audit;
 mod claim;
 mod connect;
@@ -26,6 +27,7 @@ mod sweep;
 mod tls;
 mod work;
 
+pub use app_role::{AppRoleError, grant_app_role};
 pub use connect::{CONNECT_TIMEOUT, ConnectError, DatabaseConfig, PEER_TIMEOUT, Tls, connect};
 pub use error::LedgerError;
 pub use events::{EventFilter, EventPage, EventRow, Order, PAGE_ROWS_MAX, Position};

@@ -1,4 +1,5 @@
-//! Where the database is: `DATABASE_URL`, `DATABASE_SECRET_ARN`, `DATABASE_TLS`, `DATABASE_CA_FILE`, `DATABASE_CA_PEM`.
+//! Where the database is and who we are to it: `DATABASE_URL`, `DATABASE_SECRET_ARN`, `DATABASE_AUTH`, `DATABASE_TLS`,
+//! `DATABASE_CA_FILE`, `DATABASE_CA_PEM`.
 
 use std::path::PathBuf;
 
@@ -7,13 +8,24 @@ use hookledger_ledger::{DatabaseConfig, Tls};
 use serde::Deserialize;
 
 use crate::env::{Env, EnvError};
+use crate::iam::{IamError, Place};
+use crate::time::now;
 use crate::vault::{Vault, VaultError};
 
 #[derive(Debug, Clone)]
 pub struct DatabaseSettings {
-    url: Option<Secret>,
-    secret_id: Option<String>,
+    auth: Auth,
     tls: Tls,
+}
+
+#[derive(Debug, Clone)]
+enum Auth {
+    /// The whole URL.
+    Url(Secret),
+    /// Credentials in Secrets Manager, and where they are for, unless the secret says so.
+    Secret { id: String, place: Option<Secret> },
+    /// A token of the execution role's, minted here.
+    Iam { place: Place, region: String },
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +36,8 @@ pub enum DatabaseError {
     CaFile { path: PathBuf, source: std::io::Error },
     #[error("cannot fetch the database's credentials (DATABASE_SECRET_ARN)")]
     Vault(#[from] VaultError),
+    #[error(transparent)]
+    Iam(#[from] IamError),
     #[error(
         "the secret of DATABASE_SECRET_ARN is neither a postgres:// URL nor JSON with username and password, and host unless \
          DATABASE_URL has it"
@@ -43,26 +57,41 @@ struct Credentials {
 
 impl DatabaseSettings {
     pub fn read(env: &Env) -> Result<Self, DatabaseError> {
-        let url = env.optional("DATABASE_URL")?.and_then(|url| Secret::new(url).ok());
-        let secret_id = env.optional("DATABASE_SECRET_ARN")?;
-        if url.is_none() && secret_id.is_none() {
-            return Err(EnvError::NotSet("DATABASE_URL".to_owned()).into());
-        }
-        Ok(Self { url, secret_id, tls: tls(env)? })
+        Ok(Self { auth: auth(env)?, tls: tls(env)? })
     }
 
-    /// To be asked again when the database refuses the credentials: they may have been rotated.
+    /// To be asked again when the database refuses the credentials: they may have been rotated, or a token be too old.
     pub async fn resolve(&self, vault: &Vault) -> Result<DatabaseConfig, DatabaseError> {
-        let url = match (&self.secret_id, &self.url) {
-            (Some(id), place) => {
+        let url = match &self.auth {
+            Auth::Url(url) => url.clone(),
+            Auth::Secret { id, place } => {
                 let text = vault.fetch(id).await?.current;
                 let place = place.as_ref().and_then(|url| std::str::from_utf8(url.expose()).ok());
                 url_with_credentials(&text, place).ok_or(DatabaseError::Credentials)?
             }
-            (None, Some(url)) => url.clone(),
-            (None, None) => return Err(EnvError::NotSet("DATABASE_URL".to_owned()).into()),
+            Auth::Iam { place, region } => place.url(region, now()).await?,
         };
         Ok(DatabaseConfig { url, tls: self.tls.clone() })
+    }
+}
+
+fn auth(env: &Env) -> Result<Auth, EnvError> {
+    let url = env.optional("DATABASE_URL")?;
+    let secret_id = env.optional("DATABASE_SECRET_ARN")?;
+    match (env.optional("DATABASE_AUTH")?.as_deref(), secret_id) {
+        (None | Some("password"), Some(id)) => Ok(Auth::Secret { id, place: url.and_then(|url| Secret::new(url).ok()) }),
+        (None | Some("password"), None) => {
+            let url = url.and_then(|url| Secret::new(url).ok());
+            url.map(Auth::Url).ok_or_else(|| EnvError::NotSet("DATABASE_URL".to_owned()))
+        }
+        (Some("iam"), None) => {
+            let url = url.ok_or_else(|| EnvError::NotSet("DATABASE_URL".to_owned()))?;
+            let expected = "postgres://user@host:port/database without a password where DATABASE_AUTH is iam";
+            let place = Place::parse(&url).ok_or_else(|| EnvError::invalid("DATABASE_URL", expected))?;
+            Ok(Auth::Iam { place, region: env.required("AWS_REGION")? })
+        }
+        (Some("iam"), Some(_)) => Err(EnvError::invalid("DATABASE_SECRET_ARN", "unset where DATABASE_AUTH is iam")),
+        (Some(_), _) => Err(EnvError::invalid("DATABASE_AUTH", "password or iam")),
     }
 }
 
@@ -107,7 +136,7 @@ fn url_with_credentials(secret: &str, place: Option<&str>) -> Option<Secret> {
 }
 
 /// Everything but RFC 3986's unreserved characters.
-fn percent_encoded(text: &str) -> String {
+pub(crate) fn percent_encoded(text: &str) -> String {
     use std::fmt::Write;
     text.bytes().fold(String::with_capacity(text.len()), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
@@ -155,6 +184,21 @@ mod tests {
     #[test]
     fn a_missing_database_stops_the_start() {
         assert_eq!(DatabaseSettings::read(&env(&[])).unwrap_err().to_string(), "DATABASE_URL is not set");
+    }
+
+    #[test]
+    fn iam_wants_a_user_and_a_region_and_no_password_from_anywhere() {
+        let read = |more: &[(&str, &str)]| {
+            let place = ("DATABASE_URL", "postgres://app@db.local/hooks");
+            auth(&env(&[&[("DATABASE_AUTH", "iam"), ("AWS_REGION", "eu-west-1"), place], more].concat()))
+        };
+        assert!(matches!(read(&[]).unwrap(), Auth::Iam { .. }));
+        let refusal = |more: &[(&str, &str)]| read(more).unwrap_err().to_string();
+        assert_eq!(refusal(&[("AWS_REGION", "")]), "AWS_REGION is not set");
+        assert_eq!(refusal(&[("DATABASE_URL", "")]), "DATABASE_URL is not set");
+        assert!(refusal(&[("DATABASE_URL", "postgres://app:hunter2@db.local/hooks")]).starts_with("DATABASE_URL must be"));
+        assert_eq!(refusal(&[("DATABASE_SECRET_ARN", "a")]), "DATABASE_SECRET_ARN must be unset where DATABASE_AUTH is iam");
+        assert_eq!(refusal(&[("DATABASE_AUTH", "IAM")]), "DATABASE_AUTH must be password or iam");
     }
 
     #[test]

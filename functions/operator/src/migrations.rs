@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hookledger_ledger::{ConnectError, DatabaseConfig, connect, migrate};
+use hookledger_ledger::{ConnectError, DatabaseConfig, connect, grant_app_role, migrate};
 use hookledger_runtime::{DatabaseSettings, Env, Vault};
 use tokio::time::{Instant, sleep};
 use tokio_postgres::Client;
@@ -14,9 +14,14 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// The names of what was applied. The settings are read here and not in init, so that a wrong one is told to CloudFormation.
 pub(crate) async fn apply() -> Result<Vec<String>> {
-    let settings = DatabaseSettings::read(&Env::process())?;
+    let env = Env::process();
+    let settings = DatabaseSettings::read(&env)?;
     let mut client = patiently(&settings.resolve(&Vault::new()).await?).await.context("cannot reach the database")?;
-    Ok(migrate(&mut client).await?)
+    let applied = migrate(&mut client).await?;
+    if let Some(role) = env.optional("DATABASE_APP_ROLE")? {
+        grant_app_role(&client, &role).await?;
+    }
+    Ok(applied)
 }
 
 async fn patiently(config: &DatabaseConfig) -> Result<Client, ConnectError> {

@@ -22,23 +22,27 @@ pub(crate) struct Account {
     pub(crate) emulator: Emulator,
     pub(crate) database: Client,
     database_secret: String,
+    /// Of the role that functions have with `DatabaseAuth=iam`.
+    pub(crate) iam_url: String,
     ca_pem: String,
     source_secret: String,
     http: reqwest::Client,
     _front: Front,
+    _postgres: Postgres,
     _sources: TempDir,
 }
 
 impl Account {
-    pub(crate) async fn new(name: &str) -> anyhow::Result<Self> {
-        let postgres = Postgres::shared()?;
-        let direct = postgres.database(name)?;
+    pub(crate) async fn new() -> anyhow::Result<Self> {
+        // A deployment makes a role, which all databases of a server share.
+        let postgres = Postgres::options().own().start()?;
+        let direct = postgres.url();
         let parsed: tokio_postgres::Config = direct.parse()?;
         let authority = Authority::new();
         let identity = authority.issue("localhost", Validity::UntilTomorrow);
         let front = Front::start(&format!("127.0.0.1:{}", postgres.port()), Some(identity)).await;
         let (user, dbname) = (parsed.get_user().context("a user")?, parsed.get_dbname().context("a database")?);
-        let url = format!("postgres://{user}:any@localhost:{}/{dbname}?hostaddr=127.0.0.1", front.port());
+        let place = format!("localhost:{}/{dbname}?hostaddr=127.0.0.1", front.port());
 
         let sources = tempfile::tempdir()?;
         let file = sources.path().join("sources.toml");
@@ -47,12 +51,14 @@ impl Account {
         let emulator = Emulator::options().authorize().variable("SOURCES_FILE", &file.display().to_string()).start()?;
         Ok(Self {
             database: connect(&DatabaseConfig { url: Secret::new(direct)?, tls: Tls::Disable }).await?,
-            database_secret: secret(&emulator, "hookledger/database", &url).await?,
+            database_secret: secret(&emulator, "hookledger/database", &format!("postgres://{user}:any@{place}")).await?,
+            iam_url: format!("postgres://hookledger_app@{place}"),
             source_secret: secret(&emulator, "hookledger/webhooks", SECRETS).await?,
             ca_pem: String::from_utf8(authority.pem())?,
             emulator,
             http: reqwest::Client::new(),
             _front: front,
+            _postgres: postgres,
             _sources: sources,
         })
     }
@@ -83,16 +89,17 @@ impl Account {
         Ok((response.status().as_u16(), serde_json::from_str(&response.text().await?).unwrap_or_default()))
     }
 
-    /// The outcome of the one event of a source, once it has one.
-    pub(crate) async fn settled(&self, source: &str) -> anyhow::Result<String> {
+    /// The outcome of an event, once it has one.
+    pub(crate) async fn settled(&self, event_id: &Value) -> anyhow::Result<String> {
+        let event_id = event_id.as_str().context("an answer without an event_id")?;
         let start = Instant::now();
         loop {
-            let row = "SELECT status, outcome, last_error FROM webhook_event WHERE source = $1";
-            let row = self.database.query_one(row, &[&source]).await?;
+            let row = "SELECT status, outcome, last_error FROM webhook_event WHERE event_id = $1";
+            let row = self.database.query_one(row, &[&event_id]).await?;
             match row.get::<_, Option<String>>("outcome") {
                 Some(outcome) => return Ok(outcome),
                 None if start.elapsed() > SETTLED_WITHIN => {
-                    bail!("{source}: still {row:?}; the emulator's last words:\n{}", self.emulator.last_words())
+                    bail!("{event_id} is still {row:?}; the emulator's last words:\n{}", self.emulator.last_words())
                 }
                 None => tokio::time::sleep(Duration::from_millis(50)).await,
             }

@@ -61,9 +61,10 @@ impl Delivery {
     }
 }
 
+/// Each about a subscription of its own.
 pub(crate) fn stripe(event_id: &str) -> Delivery {
     let object = json!({
-        "id": "sub_deployed", "object": "subscription", "status": "active", "created": 1_700_000_000,
+        "id": format!("sub_of_{event_id}"), "object": "subscription", "status": "active", "created": 1_700_000_000,
         "items": {"object": "list", "data": [{"id": "si_1", "price": {"id": "price_gold"}}]},
     });
     let body = json!({

@@ -91,22 +91,36 @@ fn logs(t: &Template) -> Vec<String> {
     wrong
 }
 
-const EVERY_FUNCTION: [&str; 7] =
-    ["CLAIM_MODE", "DATABASE_CA_PEM", "DATABASE_SECRET_ARN", "DATABASE_TLS", "DATABASE_URL", "QUEUE_URL", "SPILL_QUEUE_URL"];
+const EVERY_FUNCTION: [&str; 8] = [
+    "CLAIM_MODE",
+    "DATABASE_AUTH",
+    "DATABASE_CA_PEM",
+    "DATABASE_SECRET_ARN",
+    "DATABASE_TLS",
+    "DATABASE_URL",
+    "QUEUE_URL",
+    "SPILL_QUEUE_URL",
+];
 
 fn environment(t: &Template) -> Vec<String> {
     let mut wrong = Vec::new();
     for function in FUNCTIONS {
         let mut want = EVERY_FUNCTION.to_vec();
-        if function == "Sweeper" {
-            want.extend(["LEDGER_RETENTION_DAYS", "PAYLOAD_RETENTION_DAYS"]);
-            want.sort_unstable();
-        }
+        want.extend(match function {
+            "Sweeper" => &["LEDGER_RETENTION_DAYS", "PAYLOAD_RETENTION_DAYS"][..],
+            "Operator" => &["DATABASE_APP_ROLE"],
+            _ => &[],
+        });
+        want.sort_unstable();
         let variables = &t.properties(function)["Environment"]["Variables"];
         let mut names: Vec<_> = variables.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         if names != want {
             wrong.push(format!("{function} has the variables {names:?}"));
+        }
+        let auth = short(&variables["DATABASE_AUTH"]);
+        if auth != if function == "Operator" { "password" } else { "DatabaseAuth" } {
+            wrong.push(format!("{function} proves itself to the database by {auth}"));
         }
         if variables["DATABASE_TLS"] != "verify-full" {
             wrong.push(format!("{function} does not verify the database's certificate"));

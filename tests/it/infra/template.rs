@@ -104,5 +104,6 @@ pub(crate) fn short(value: &Value) -> String {
     if let [Value::String(name), Value::String(attribute)] = value["Fn::GetAtt"].as_array().map_or(&[][..], |v| v) {
         return format!("{name}.{attribute}");
     }
-    value.as_str().or_else(|| value["Fn::Sub"].as_str()).map_or_else(|| value.to_string(), str::to_owned)
+    let pattern = value["Fn::Sub"].as_str().or_else(|| value["Fn::Sub"][0].as_str());
+    value.as_str().or(pattern).map_or_else(|| value.to_string(), str::to_owned)
 }

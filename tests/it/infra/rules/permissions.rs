@@ -16,11 +16,21 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "ec2:DescribeNetworkInterfaces *",
             "ec2:DescribeSubnets *",
             "ec2:UnassignPrivateIpAddresses arn:${AWS::Partition}:ec2:${AWS::Region}:${AWS::AccountId}:*/*",
+            "rds-db:connect arn:${AWS::Partition}:rds-db:${AWS::Region}:${AWS::AccountId}:dbuser:${Id}/hookledger_app",
             "secretsmanager:GetSecretValue Database.Outputs.SecretArn",
             "secretsmanager:GetSecretValue DatabaseSecretArn",
         ],
     ),
-    ("OperatorRole", &["logs:CreateLogStream OperatorLogs.Arn", "logs:PutLogEvents OperatorLogs.Arn"]),
+    (
+        "OperatorRole",
+        &[
+            "logs:CreateLogStream OperatorLogs.Arn",
+            "logs:PutLogEvents OperatorLogs.Arn",
+            "secretsmanager:GetSecretValue Database.Outputs.SecretArn",
+            "secretsmanager:GetSecretValue DatabaseSecretArn",
+            "sqs:SendMessage EventQueue.Arn",
+        ],
+    ),
     (
         "ReceiverRole",
         &[
