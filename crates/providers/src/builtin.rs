@@ -80,6 +80,10 @@ pub struct About {
     pub verified: String,
     pub id: String,
     pub version: String,
+    /// When a failed delivery comes again; empty where that is not documented.
+    pub retries: String,
+    /// How to have a delivery sent again; empty where that is not documented.
+    pub resend: String,
     /// What is odd, and what a source has to set.
     pub notes: String,
     /// The definition as it is.
@@ -98,6 +102,8 @@ pub fn about() -> impl Iterator<Item = About> {
             title: definition.title,
             docs: definition.docs,
             secret: definition.secret.wanted,
+            retries: definition.retries,
+            resend: definition.resend,
             notes: definition.notes,
             definition: text,
         })
@@ -113,13 +119,16 @@ pub fn table() -> String {
     let mut rows = String::from("| `provider` | | Verified by | Event id | Version |\n|---|---|---|---|---|\n");
     let mut notes = String::new();
     for about in about() {
-        let About { name, title, docs, secret, verified, id, version, notes: odd, definition: _ } = about;
+        let About { name, title, docs, secret, verified, id, version, retries, resend, notes: odd, definition: _ } = about;
         let (short_id, short_version) = (cell(&id), cell(&version));
         rows.push_str(&format!("| `{name}` | [{title}]({docs}) | {verified} | {short_id} | {short_version} |\n"));
-        let secret = if secret.is_empty() { "none".to_owned() } else { secret };
-        notes.push_str(&format!(
-            "**{title}** (`{name}`). {odd}\n- Secret: {secret}.\n- Id: {id}.\n- Version: {version}.\n\n"
-        ));
+        notes.push_str(&format!("**{title}** (`{name}`). {odd}\n"));
+        for (what, text) in [("Secret", secret), ("Id", id), ("Version", version), ("Retries", retries), ("Again", resend)] {
+            if !text.is_empty() {
+                notes.push_str(&format!("- {what}: {text}.\n"));
+            }
+        }
+        notes.push('\n');
     }
     format!("{rows}\n{}\n", notes.trim_end())
 }

@@ -31,6 +31,14 @@ pub(crate) struct Definition {
     /// What is odd, for the table of providers.
     #[serde(default)]
     pub(crate) notes: String,
+    /// When a failed delivery comes again.
+    #[serde(default)]
+    pub(crate) retries: String,
+    /// How to have a delivery sent again.
+    #[serde(default)]
+    pub(crate) resend: String,
+    /// The status that accepts an event, with an empty body, where the provider minds.
+    pub(crate) accepted_status: Option<u16>,
     #[serde(default)]
     pub(crate) secret: SecretKind,
     pub(crate) signature: Signature,
@@ -149,6 +157,9 @@ impl Definition {
             return Err(
                 "signature.signed does not cover the body; if that is so, set signature.body_not_covered = true".to_owned()
             );
+        }
+        if self.accepted_status.is_some_and(|status| !(200..300).contains(&status)) {
+            return Err("accepted_status is 200 to 299: any other makes the provider deliver again".to_owned());
         }
         if self.event.id.is_empty() {
             return Err("event.id is empty: nothing could be deduplicated".to_owned());

@@ -117,6 +117,11 @@ impl Source {
         self.body_bytes_max
     }
 
+    /// The status to accept an event with, and an empty body: `None` where the provider does not mind what it reads.
+    pub fn accepted_status(&self) -> Option<u16> {
+        self.provider.definition.accepted_status
+    }
+
     pub fn retry(&self) -> RetryPolicy {
         self.retry
     }
