@@ -7,4 +7,5 @@
 mod queue;
 mod receiver;
 mod scene;
+mod silence;
 mod worker;

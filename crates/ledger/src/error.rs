@@ -1,6 +1,9 @@
 //! Why the ledger could not do what it was asked.
 
+use std::error::Error;
+
 use hookledger_core::{InvalidName, UnknownWord};
+use tokio_postgres::error::DbError;
 
 use crate::connect::ConnectError;
 
@@ -20,11 +23,21 @@ pub enum LedgerError {
     InvalidName(#[from] InvalidName),
 }
 
+/// What the server said, without what it quotes from rows, which is from bodies. `None` for errors that are not the server's.
+///
+/// That is its detail ("Failing row contains …") and, where it could not read a value (class 22), its message too.
+pub fn without_values(error: &(dyn Error + 'static)) -> Option<String> {
+    let db = error.downcast_ref::<DbError>()?;
+    let code = db.code().code();
+    let words = if code.starts_with("22") { "a value cannot be read" } else { db.message() };
+    Some(format!("{}: {words} ({code})", db.severity()))
+}
+
 /// Whether nothing more can be done on the connection that gave this error.
 pub(crate) fn connection_is_lost(error: &tokio_postgres::Error) -> bool {
     match error.as_db_error() {
         // 57P01 to 57P03: the server shuts down or the session was terminated; the socket follows.
         Some(db) => db.code().code().starts_with("57P"),
-        None => error.is_closed() || std::error::Error::source(error).is_some_and(|s| s.is::<std::io::Error>()),
+        None => error.is_closed() || error.source().is_some_and(|s| s.is::<std::io::Error>()),
     }
 }

@@ -29,7 +29,7 @@ mod work;
 
 pub use app_role::{AppRoleError, grant_app_role};
 pub use connect::{CONNECT_TIMEOUT, ConnectError, DatabaseConfig, PEER_TIMEOUT, Tls, connect};
-pub use error::LedgerError;
+pub use error::{LedgerError, without_values};
 pub use events::{EventFilter, EventPage, EventRow, Order, PAGE_ROWS_MAX, Position};
 pub use guard::{Guard, Tie};
 pub use history::{History, InForce, ObjectEvent};

@@ -1,13 +1,16 @@
 //! An error with all its causes on one line, for the one place that prints it: the edge.
+//! Invariant: the database's own errors are told without what they quote from rows.
 
 use std::error::Error;
 
+use hookledger_ledger::without_values;
+
 /// `operation: cause: cause of the cause`. A cause whose words the one above it already ends with is said once.
-pub fn error_chain(error: &dyn Error) -> String {
-    let mut chain = error.to_string();
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut chain = words(error);
     let mut cause = error.source();
     while let Some(error) = cause {
-        let text = error.to_string();
+        let text = words(error);
         if !chain.ends_with(&text) {
             chain.push_str(": ");
             chain.push_str(&text);
@@ -15,6 +18,10 @@ pub fn error_chain(error: &dyn Error) -> String {
         cause = error.source();
     }
     chain
+}
+
+fn words(error: &(dyn Error + 'static)) -> String {
+    without_values(error).unwrap_or_else(|| error.to_string())
 }
 
 #[cfg(test)]

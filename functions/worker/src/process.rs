@@ -11,6 +11,7 @@ use std::time::Duration;
 use hookledger_core::{EventRef, HandlerError, ObjectKey, RetryPolicy, Settlement};
 use hookledger_ledger::{Done, Fenced, Grant, Lease, LedgerError, NotSettled, Unsettled, Work};
 use hookledger_providers::{Source, Sources};
+use hookledger_runtime::error_chain;
 use tokio::time::{Instant, timeout};
 use tokio_postgres::error::SqlState;
 
@@ -214,7 +215,7 @@ impl Worker {
             let key = lease.key.clone();
             let policy = self.route_of(&lease).map_or(self.retry_policy(&key), |route| route.retry(self.retry_policy(&key)));
             let settlement = policy.after(lease.attempt, error, jitter());
-            let text = error.to_string();
+            let text = error_chain(error.reason());
             match self.ledger.fail(lease, settlement, &text).await {
                 Ok(Fenced::LeaseLost) => report.lease_lost(&key),
                 Ok(Fenced::Recorded) => match settlement {

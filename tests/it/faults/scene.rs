@@ -46,11 +46,15 @@ impl Scene {
         assert_eq!((answer.status, answer.field("outcome").as_deref()), (200, Some("accepted")), "{}", self.words());
     }
 
-    /// Gives the worker what is on the event queue until `id` is settled.
     pub(crate) async fn settle(&self, id: &str) {
+        self.work_until(id, "settled").await;
+    }
+
+    /// Gives the worker what is on the event queue until `id` has this status.
+    pub(crate) async fn work_until(&self, id: &str, status: &str) {
         let start = Instant::now();
-        while self.status(id).await != "settled" {
-            assert!(start.elapsed() < BOUND, "{id} is {} and not settled:\n{}", self.status(id).await, self.words());
+        while self.status(id).await != status {
+            assert!(start.elapsed() < BOUND, "{id} is {} and not {status}:\n{}", self.status(id).await, self.words());
             self.hookledger.events.poll(1).await.unwrap();
         }
     }
