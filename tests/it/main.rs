@@ -2,6 +2,7 @@
 
 mod app_role;
 mod architecture;
+mod chaos;
 mod cli;
 mod deploy;
 mod embedded;

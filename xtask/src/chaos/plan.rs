@@ -108,7 +108,7 @@ impl Plan {
                 rng.shuffle(&mut deck);
             }
             let mine = &order[number * order.len() / rounds..(number + 1) * order.len() / rounds];
-            let lasts = Duration::from_millis(rng.u64(200..1500));
+            let lasts = Duration::from_millis(rng.u64(150..1000));
             // So that they come before, in and after the fault.
             let gap_ms = 2 * lasts.as_millis() as u64 / mine.len().max(1) as u64;
             Round {

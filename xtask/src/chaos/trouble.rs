@@ -22,6 +22,8 @@ const ROUND_BOUND: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Longer than the receiver waits for the queue.
 const QUEUE_DELAY: Duration = Duration::from_millis(1200);
+/// As long as the receiver waits for the database, so that the silence outlasts some of its claims.
+const SILENCE_MIN: Duration = Duration::from_millis(1500);
 /// In a round that kills.
 const KILLS: u32 = 4;
 /// How far into an environment's work it is killed. A delivery takes a few milliseconds, a batch some more.
@@ -81,9 +83,9 @@ async fn trouble(round: &Round, hookledger: &Deployment, postgres: &Arc<Mutex<Po
         sqs.set(SqsFault::None);
         Ok(1)
     };
-    let database = async |fault| {
+    let database = async |fault, lasts| {
         proxy.set(fault);
-        sleep(round.lasts).await;
+        sleep(lasts).await;
         proxy.set(PostgresFault::None);
         Ok(1)
     };
@@ -107,7 +109,7 @@ async fn trouble(round: &Round, hookledger: &Deployment, postgres: &Arc<Mutex<Po
             // Those that are connected would not notice.
             proxy.set(PostgresFault::Refuse);
             proxy.cut();
-            database(PostgresFault::Refuse).await
+            database(PostgresFault::Refuse, round.lasts).await
         }
         Fault::BothRefuse => {
             proxy.set(PostgresFault::Refuse);
@@ -116,7 +118,7 @@ async fn trouble(round: &Round, hookledger: &Deployment, postgres: &Arc<Mutex<Po
             proxy.set(PostgresFault::None);
             done
         }
-        Fault::PostgresSilent => database(PostgresFault::BlackHole).await,
+        Fault::PostgresSilent => database(PostgresFault::BlackHole, SILENCE_MIN + round.lasts).await,
         Fault::PostgresStopped => {
             let (postgres, lasts) = (postgres.clone(), round.lasts);
             let crash = move || {
