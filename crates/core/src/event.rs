@@ -20,7 +20,7 @@ pub struct Event {
     pub received_at: Micros,
     /// The request headers that were kept, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The bytes that were signed.
+    /// The bytes that were signed, or the part of them that is this event where a delivery carries several or wraps it in a form.
     pub body: Bytes,
 }
 

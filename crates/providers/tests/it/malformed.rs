@@ -4,6 +4,7 @@ use hookledger_core::Secret;
 use hookledger_providers::{SignedRequest, Sources, Verified, about, verify};
 use http::{HeaderMap, HeaderValue, Method};
 use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use crate::delivery::{Delivery, REPLAY_TOKEN};
 use crate::told::told;
@@ -136,4 +137,67 @@ proptest! {
         // An unsigned ping or challenge is no event.
         prop_assert!(replayed || !matches!(verified, Ok(Verified::Events(_))));
     }
+
+    #[test]
+    fn arbitrary_values_in_the_right_places_never_panic(
+        provider in prop::sample::select(about().collect::<Vec<_>>()),
+        values in prop::collection::vec(value(), 40),
+        headers in prop::collection::vec(prop_oneof!["[ -~]{0,60}", Just("x".repeat(300))], 12),
+        in_array in any::<bool>(),
+    ) {
+        let sources = source_of(provider.name);
+        let mut body = json!({});
+        for (pointer, value) in pointers(provider.definition).into_iter().zip(values) {
+            put(&mut body, &pointer, value);
+        }
+        let body = if in_array { json!([body, body]) } else { body };
+        let mut map = HeaderMap::new();
+        for (name, value) in header_names(provider.definition).into_iter().zip(headers) {
+            map.insert(name.parse::<http::HeaderName>().unwrap(), HeaderValue::from_str(&value).unwrap());
+        }
+        map.insert("content-type", HeaderValue::from_static("application/json"));
+        map.insert("x-replay-token", HeaderValue::from_static(REPLAY_TOKEN));
+        let body = body.to_string();
+        let request = SignedRequest { method: Method::POST, path: String::new(), query: None, headers: map, body: body.into() };
+        let token = Secret::new(REPLAY_TOKEN).unwrap();
+        let verify = || verify(sources.get("s").unwrap(), &request, &[], Some(&token), 1_700_000_000);
+        prop_assert_eq!(told(&verify()), told(&verify()));
+        if let Ok(Verified::Events(events)) = verify() {
+            let ids: std::collections::HashSet<_> = events.iter().map(|event| &event.identity().event_id).collect();
+            prop_assert_eq!(ids.len(), events.len(), "one delivery says one event twice");
+        }
+    }
+}
+
+/// Where a definition looks in JSON.
+fn pointers(definition: &str) -> Vec<String> {
+    let places = definition.split("body:/").skip(1).chain(definition.split("root:/").skip(1));
+    places.map(|rest| format!("/{}", rest.split(['"', ' ', '}', '?']).next().unwrap())).collect()
+}
+
+/// Makes what is missing on the way.
+fn put(body: &mut Value, pointer: &str, value: Value) {
+    let mut at = body;
+    for segment in pointer.split('/').skip(1) {
+        if !at.is_object() {
+            *at = json!({});
+        }
+        at = &mut at[segment];
+    }
+    *at = value;
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "\\PC{0,20}".prop_map(Value::from),
+        "[0-9.:TZ+-]{0,30}".prop_map(Value::from),
+        Just(Value::from("x".repeat(5000))),
+        Just(json!([])),
+        Just(json!([{"id": "a"}, {"id": "a"}, null, 7])),
+        Just(json!({"id": {"id": "a"}})),
+    ]
 }
