@@ -106,8 +106,10 @@ async fn the_network_and_database_of_our_own_are_made() {
         ("MaxCapacity", "2"),
         ("MaxConnections", "100"),
         ("HighAvailability", "true"),
-        // The emulator has no RDS Proxy.
+        // The emulator has neither RDS Proxy nor flow logs.
         ("UseProxy", "false"),
+        ("FlowLogs", "false"),
+        ("LogRetentionDays", "30"),
         ("BackupRetentionDays", "14"),
         ("DeletionProtection", "true"),
         ("LogsEndpoint", "true"),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use hookledger_core::Secret;
 use hookledger_harness::{Emulator, Postgres, Stack};
 use hookledger_ledger::{DatabaseConfig, Tls, connect};
@@ -74,7 +74,11 @@ impl Account {
         ];
         parameters.retain(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
         parameters.extend(changes);
-        self.emulator.put_stack(stack, template, &parameters).await
+        // The emulator enforces it, and speaks HTTP: its queues would answer nobody.
+        let by_tls_only = "{'aws:SecureTransport': false}";
+        ensure!(template.contains(by_tls_only), "the queues answer without TLS");
+        let template = template.replace(by_tls_only, "{'aws:SecureTransport': true}");
+        self.emulator.put_stack(stack, &template, &parameters).await
     }
 
     /// Posts to the stack's API, and gives status and answer.

@@ -23,6 +23,9 @@ pub(super) fn no_way_in_or_out(t: &Template) -> Vec<String> {
             wrong.push(format!("{name} gives public addresses"));
         }
     }
+    if t.properties("FlowLog")["TrafficType"] != "REJECT" {
+        wrong.push("what the network refuses is not logged".into());
+    }
     for (name, group) in t.all("AWS::EC2::SecurityGroup") {
         for ingress in each(&group["SecurityGroupIngress"]) {
             if ingress["SourceSecurityGroupId"].is_null() || ![5432, 443].iter().any(|port| ingress["FromPort"] == *port) {
@@ -99,6 +102,10 @@ pub(super) fn secret_and_encrypted(t: &Template) -> Vec<String> {
     }
     if t.properties("Proxy")["RequireTLS"] != true {
         wrong.push("the proxy takes connections without TLS".into());
+    }
+    let flows = allowed(t.properties("FlowLogRole"));
+    if !flows.iter().all(|permission| permission.starts_with("logs:") && permission.ends_with(" FlowLogGroup.Arn")) {
+        wrong.push(format!("the flow log may {flows:?}"));
     }
     let proxy = allowed(t.properties("ProxyRole"));
     if proxy != ["secretsmanager:GetSecretValue Cluster.MasterUserSecret.SecretArn"] {

@@ -4,7 +4,7 @@ use hookledger_core::RetryPolicy;
 use hookledger_ledger::LEASE_TERM_S;
 use serde_json::Value;
 
-use super::super::template::{Template, short};
+use super::super::template::{Template, each, short};
 
 /// Seconds that SQS keeps a message at most.
 const FOURTEEN_DAYS_S: i64 = 14 * 24 * 3600;
@@ -54,6 +54,7 @@ pub(super) fn times_nest(t: &Template) -> Vec<String> {
         must(visibility_s >= 6 * worker_s, "visibility is below six function timeouts, as Lambda asks for");
         must(number(queue, "/RedrivePolicy/maxReceiveCount") >= 3 * attempts, "SQS gives up before the ledger does");
     }
+    must(worker_s == worker::FUNCTION_TIMEOUT_S as i64, "the worker counts on another timeout");
     must(worker_s > 0 && worker_s < lease_s, "a worker can run longer than its lease");
     let integration_ms = number("ReceiverIntegration", "/TimeoutInMillis");
     must(number("Receiver", "/Timeout") * 1000 <= integration_ms, "the receiver can run longer than the API waits for it");
@@ -103,7 +104,16 @@ pub(super) fn queues(t: &Template) -> Vec<String> {
     let target = |queue: &Value| short(&queue["RedrivePolicy"]["deadLetterTargetArn"]);
     let targets: Vec<_> = queues.iter().map(|(_, queue)| target(queue)).collect();
     let mut wrong = Vec::new();
+    let policy = t.properties("QueuesByTlsOnly");
+    let denied: Vec<_> = each(&policy["Queues"]).into_iter().map(short).collect();
+    let statement = &policy["PolicyDocument"]["Statement"][0];
+    if statement["Effect"] != "Deny" || statement["Condition"]["Bool"]["aws:SecureTransport"] != false {
+        wrong.push("queues answer without TLS".into());
+    }
     for (name, queue) in &queues {
+        if !denied.iter().any(|covered| covered == name) {
+            wrong.push(format!("{name} answers without TLS"));
+        }
         let is_dead_letter_queue = targets.contains(&format!("{name}.Arn"));
         if queue["SqsManagedSseEnabled"] != true {
             wrong.push(format!("{name} is not encrypted"));
