@@ -14,15 +14,15 @@ use hookledger_harness::{Service, ServiceOptions, Signal, free_port, until};
 use hookledger_runtime::{Env, HINT_BUDGET, HINT_TTL_S, Hint};
 use tempfile::TempDir;
 
-struct Redis {
+pub(crate) struct Redis {
     // Dropped in this order: the server ends before its folder goes.
     service: Service,
     _folder: TempDir,
-    port: u16,
+    pub(crate) port: u16,
 }
 
 impl Redis {
-    fn start(password: &str) -> anyhow::Result<Self> {
+    pub(crate) fn start(password: &str) -> anyhow::Result<Self> {
         Self::start_on(free_port()?, password)
     }
 
@@ -56,7 +56,7 @@ fn program() -> anyhow::Result<PathBuf> {
     found.context("redis-server is not installed: apt-get install redis-server")
 }
 
-fn hint(url: String) -> Hint {
+pub(crate) fn hint(url: String) -> Hint {
     Hint::read(&Env::new(move |name| (name == "REDIS_URL").then(|| OsString::from(&url)))).unwrap()
 }
 

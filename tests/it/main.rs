@@ -17,5 +17,6 @@ mod pgbouncer;
 mod queue;
 mod receiver;
 mod secrets;
+mod sweeper;
 mod tls;
 mod worker;

@@ -6,5 +6,6 @@ mod answers;
 mod delivery;
 mod outages;
 mod shapes;
+mod storm;
 
 pub(crate) use delivery::{post, receiver, stripe_signature, subscription_event};

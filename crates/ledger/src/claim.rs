@@ -15,7 +15,7 @@ use crate::rows::{Keys, key_of};
 /// How long a row may wait for the queue, or in it, before a duplicate sends its id again.
 const QUEUE_PATIENCE_S: f64 = 30.0;
 
-const CLAIM: &str = "
+pub(crate) const CLAIM: &str = "
 WITH incoming AS (
     -- DISTINCT: one delivery may carry one event twice. Sorted, so that two deliveries of the same events cannot deadlock.
     SELECT DISTINCT ON (source, event_id) *
@@ -80,7 +80,15 @@ audited AS (
 SELECT e.source, e.event_id, e.status, r.event_id IS NOT NULL AS requeue
 FROM webhook_event e JOIN asked USING (source, event_id) LEFT JOIN requeued r USING (source, event_id)";
 
+const IS_SETTLED: &str = "SELECT FROM webhook_event WHERE source = $1 AND event_id = $2 AND status = 'settled'";
+
 impl Ledger {
+    /// One look by the primary key, for when a duplicate is expected: cheaper than a claim that comes to nothing.
+    pub async fn is_settled(&mut self, key: &EventRef) -> Result<bool, LedgerError> {
+        let params = [(&key.source.as_str() as _, Type::TEXT), (&key.event_id.as_str() as _, Type::TEXT)];
+        Ok(!self.query("look an event up", IS_SETTLED, &params).await?.rows.is_empty())
+    }
+
     /// One round trip and one commit where every event is new; one more where some are known. The answers stand in the order
     /// of `events`.
     pub async fn claim(&mut self, events: &[VerifiedEvent], mode: ClaimMode) -> Result<Vec<Claim>, LedgerError> {

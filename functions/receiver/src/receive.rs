@@ -107,13 +107,12 @@ impl Receiver {
         }
     }
 
-    /// Whether all of it was settled a moment ago. A hint for speed: what it does not know, the ledger does. In observe mode a
-    /// duplicate is processed, so it has to get to the ledger.
-    async fn is_storm(&self, events: &[VerifiedEvent]) -> bool {
-        match (self.claim_mode, events) {
-            (ClaimMode::Enforce, [event]) => self.hint.seen(&event.key()).await,
-            (ClaimMode::Enforce | ClaimMode::Observe, _) => false,
-        }
+    /// Whether it was settled a moment ago, as in a storm of retries. What the hint says is looked up and not believed: it would
+    /// lose an event if it were wrong. In observe mode a duplicate is processed, so it has to be claimed.
+    async fn is_storm(&mut self, events: &[VerifiedEvent]) -> bool {
+        let (ClaimMode::Enforce, [event]) = (self.claim_mode, events) else { return false };
+        let key = event.key();
+        self.hint.seen(&key).await && self.ledger.is_settled(&key).await.unwrap_or(false)
     }
 
     /// The claim is committed, so whatever the queue says the answer is 200: the sweeper sends what was not sent.

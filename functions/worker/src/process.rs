@@ -26,6 +26,7 @@ const HANDLER_TIMEOUT: Duration = Duration::from_secs(10);
 const TIME_FOR_ONE: Duration = Duration::from_secs(11);
 /// Deadlocks and serialization failures are nobody's fault, so they are tried again within the attempt.
 const CONTENTION_TRIES: u32 = 3;
+const CONTENTION_PAUSE: Duration = Duration::from_millis(100);
 
 /// What to tell the queue about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +168,10 @@ impl Worker {
             };
             leases = failed.leases;
             match failed.why {
-                Why::Handler(error) if tries_left > 0 && is_contention(error.reason()) => {}
+                // At once, it would have its first lock back before the other one woke up to take it: the same deadlock again.
+                Why::Handler(error) if tries_left > 0 && is_contention(error.reason()) => {
+                    tokio::time::sleep(CONTENTION_PAUSE.mul_f64(0.5 + jitter())).await;
+                }
                 Why::Handler(error) => return self.record(leases, &error, report).await,
                 // Whoever has the lease now, or had settled the event before us, decides about it.
                 Why::LeaseLost => {
