@@ -151,6 +151,9 @@ impl Definition {
         if templates.iter().any(Template::has_timestamp) && self.timestamp.is_none() {
             return Err("signature.signed has {timestamp}, but there is no [timestamp]".to_owned());
         }
+        if self.timestamp.as_ref().is_some_and(|time| time.is_loose() && !templates.iter().any(Template::has_timestamp)) {
+            return Err("[timestamp] is in a header that is not signed: anybody could write it anew".to_owned());
+        }
         let covers = self.signature.algorithm == Algorithm::Token
             || templates.iter().all(|template| template.covers_body(self.payload_field.as_deref()));
         if !covers && !self.signature.body_not_covered {

@@ -191,10 +191,12 @@ impl Envelope {
             Some(condition) => condition.holds(facts)?,
             None => false,
         };
-        Ok(match () {
-            () if deleted || fits(&self.deleted) => Lifecycle::Deleted,
-            () if fits(&self.created) => Lifecycle::Created,
-            () => Lifecycle::Updated,
+        Ok(if deleted || fits(&self.deleted) {
+            Lifecycle::Deleted
+        } else if fits(&self.created) {
+            Lifecycle::Created
+        } else {
+            Lifecycle::Updated
         })
     }
 

@@ -6,6 +6,7 @@ use http::header::CONTENT_TYPE;
 use crate::definition::Provider;
 use crate::facts::Facts;
 use crate::opened::Opened;
+use crate::place::Place;
 
 /// Stands in the place of a secret.
 const BLANK: &str = "redacted";
@@ -40,20 +41,21 @@ fn redacted(provider: &Provider, facts: &Facts<'_>, body: Bytes, is_json: bool) 
     let places = &provider.definition.redact;
     if is_json {
         let secrets = places.iter().filter_map(|place| place.json(facts)).filter(|json| json.starts_with('"'));
-        blanked(body, secrets.collect(), &format!("{BLANK:?}"))
+        blanked(&body, secrets.map(str::as_bytes).collect(), &format!("{BLANK:?}"))
     } else {
-        let fields: Vec<&str> = places.iter().flat_map(|place| place.form_fields()).collect();
-        let text = std::str::from_utf8(&body).unwrap_or_default();
-        let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
-        let secrets = pairs.filter(|(name, _)| fields.contains(name)).map(|(_, value)| value).collect();
-        blanked(body.clone(), secrets, BLANK)
+        let is_secret = |name: &[u8]| places.iter().flat_map(Place::form_fields).any(|field| field.as_bytes() == name);
+        let pairs = body.split(|byte| *byte == b'&').filter_map(|pair| {
+            let equals = pair.iter().position(|byte| *byte == b'=')?;
+            is_secret(&pair[..equals]).then(|| &pair[equals + 1..])
+        });
+        blanked(&body, pairs.collect(), BLANK)
     }
 }
 
 /// `secrets` are parts of `body`.
-fn blanked(body: Bytes, mut secrets: Vec<&str>, blank: &str) -> Bytes {
+fn blanked(body: &Bytes, mut secrets: Vec<&[u8]>, blank: &str) -> Bytes {
     if secrets.is_empty() {
-        return body;
+        return body.clone();
     }
     secrets.sort_unstable_by_key(|secret| secret.as_ptr());
     let mut blanked = Vec::with_capacity(body.len());

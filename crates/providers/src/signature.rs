@@ -109,7 +109,9 @@ impl Signature {
 
     /// Whether the body has to be opened before its signature can be checked.
     pub(crate) fn is_in_body(&self) -> bool {
-        self.each || self.at.is_in_body() || self.signed.iter().any(Template::is_in_body)
+        let beside = [&self.body_sha256, &self.topic].into_iter().flatten().any(Place::is_in_body);
+        let version = self.sha1_when.as_ref().is_some_and(Condition::is_in_body);
+        self.each || self.at.is_in_body() || beside || version || self.signed.iter().any(Template::is_in_body)
     }
 
     pub(crate) fn is_at(&self, header: &http::HeaderName) -> bool {

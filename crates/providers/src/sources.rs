@@ -250,12 +250,15 @@ impl DeclaredRetry {
         let base = self.base_s.map_or(default.base, Duration::from_secs);
         let cap = self.cap_s.map_or(default.cap.max(base), Duration::from_secs);
         let attempts_max = self.attempts_max.unwrap_or(default.attempts_max);
-        match () {
-            () if attempts_max == 0 => Err("attempts_max is at least 1"),
-            () if base.is_zero() => Err("base_s is at least 1"),
-            () if cap < base => Err("cap_s is at least base_s"),
-            () if cap.as_secs() > RETRY_CAP_S_MAX => Err("cap_s is at most 43200, the longest visibility timeout of SQS"),
-            () => Ok(RetryPolicy { attempts_max, base, cap }),
+        let rules = [
+            (attempts_max > 0, "attempts_max is at least 1"),
+            (!base.is_zero(), "base_s is at least 1"),
+            (cap >= base, "cap_s is at least base_s"),
+            (cap.as_secs() <= RETRY_CAP_S_MAX, "cap_s is at most 43200, the longest visibility timeout of SQS"),
+        ];
+        match rules.into_iter().find(|(kept, _)| !kept) {
+            Some((_, rule)) => Err(rule),
+            None => Ok(RetryPolicy { attempts_max, base, cap }),
         }
     }
 }

@@ -48,6 +48,11 @@ impl SignedTime {
         self.at.is_in_body()
     }
 
+    /// Whether nothing but its place in what is signed protects it.
+    pub(crate) fn is_loose(&self) -> bool {
+        self.at.headers().next().is_some()
+    }
+
     /// The text that was signed.
     pub(crate) fn text<'a>(&'a self, facts: &Facts<'a>) -> Result<Option<Cow<'a, str>>, Malformed> {
         let Some(text) = self.at.text(facts)? else { return Ok(None) };

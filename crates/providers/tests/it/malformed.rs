@@ -84,24 +84,31 @@ fn header_names(definition: &str) -> Vec<String> {
 }
 
 /// What the providers that need them are given.
-pub(crate) const NEEDED: [&str; 6] = [
-    "public_url = \"https://a.io/hooks\"",
-    "webhook_id = \"W1\"",
-    "public_key = \"pk\"",
-    "topic_arn = \"arn:aws:sns:eu-west-1:1:t\"",
-    "client_id = \"c\"",
-    "verify_token_sha256 = \"0000000000000000000000000000000000000000000000000000000000000000\"",
+const NEEDED: [(&str, &str); 6] = [
+    ("public_url", "https://a.io/hooks"),
+    ("webhook_id", "W1"),
+    ("public_key", "pk"),
+    ("topic_arn", "arn:aws:sns:eu-west-1:1:t"),
+    ("client_id", "c"),
+    ("verify_token_sha256", "0000000000000000000000000000000000000000000000000000000000000000"),
 ];
 
-/// A source of any built-in provider, with no more settings than it wants.
+/// A source of any built-in provider: what it says is missing is given to it.
 pub(crate) fn source_of(provider: &str) -> Sources {
-    let wanted = (0..1_u8 << NEEDED.len()).find_map(|set| {
-        let settings = NEEDED.iter().enumerate().filter(|(n, _)| set & (1 << n) != 0).map(|(_, line)| *line);
-        let settings = settings.collect::<Vec<_>>().join("\n");
-        let source = |secrets: &str| Sources::parse(&format!("[s]\nprovider = {provider:?}\n{secrets}\n{settings}")).ok();
-        source("secrets = [\"env:S\"]").or_else(|| source(""))
-    });
-    wanted.unwrap_or_else(|| panic!("no settings suit {provider}"))
+    let mut toml = format!("[s]\nprovider = {provider:?}\n");
+    loop {
+        let told = match Sources::parse(&toml) {
+            Ok(sources) => return sources,
+            Err(error) => error.to_string(),
+        };
+        if told.contains("key secrets: it is missing") {
+            toml.push_str("secrets = [\"env:S\"]\n");
+            continue;
+        }
+        let missing = NEEDED.iter().find(|(key, _)| told.contains(&format!("key {key}: it is missing")));
+        let (key, value) = missing.unwrap_or_else(|| panic!("{told}"));
+        toml.push_str(&format!("{key} = {value:?}\n"));
+    }
 }
 
 fn junk() -> impl Strategy<Value = String> {

@@ -135,6 +135,11 @@ fn a_definition_that_cannot_work_is_refused() {
     refused("at = \"header:x-acme-signature\"", "at = \"header:x acme\"", "names no header");
     refused("hmac-sha256", "hmac-md5", "hmac-md5");
     refused("prefix = \"sha256=\"", "signed = \"{timestamp}{body}\"", "there is no [timestamp]");
+    refused(
+        "[acme.provider.event]",
+        "[acme.provider.timestamp]\nat = \"header:x-acme-time\"\n[acme.provider.event]",
+        "is not signed",
+    );
     refused("prefix = \"sha256=\"", "signed = \"{body\"", "a brace that is not closed");
     refused("prefix = \"sha256=\"", "signed = \"{id}.{body}\"", "is no place");
     refused("prefix = \"sha256=\"", "signed = []", "nothing would be signed");
