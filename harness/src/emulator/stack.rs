@@ -9,7 +9,7 @@ use reqwest::Method;
 use super::{Emulator, authorization};
 
 const BUCKET: &str = "code";
-const STACK_BOUND: Duration = Duration::from_secs(180);
+const STACK_BOUND: Duration = Duration::from_secs(600);
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
 /// A stack that has come to rest.

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_postgres::Client;
 
-use super::delivery::{Delivery, SECRETS, SOURCES};
+use super::delivery::{Delivery, SECRETS, SOURCES, stripe};
 use crate::tls::certificate::{Authority, Validity};
 use crate::tls::front::Front;
 
-const SETTLED_WITHIN: Duration = Duration::from_secs(60);
+const SETTLED_WITHIN: Duration = Duration::from_secs(120);
 
 /// It has a database that is reached by TLS, and the secrets that a person makes first.
 pub(crate) struct Account {
@@ -91,6 +91,14 @@ impl Account {
         }
         let response = call.header("host", host).body(delivery.body.clone()).send().await?;
         Ok((response.status().as_u16(), serde_json::from_str(&response.text().await?).unwrap_or_default()))
+    }
+
+    /// Delivers an event of Stripe's, and sees it through.
+    #[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+    pub(crate) async fn sees_applied(&self, stack: &Stack, event_id: &str) {
+        let (status, answer) = self.deliver(stack, &stripe(event_id)).await.unwrap();
+        assert_eq!((status, &answer["outcome"]), (200, &json!("accepted")), "{answer}\n{}", self.emulator.last_words());
+        assert_eq!(self.settled(&answer["event_id"]).await.unwrap(), "applied");
     }
 
     /// The outcome of an event, once it has one.

@@ -1,6 +1,6 @@
 //! New migrations run before new code serves.
 
-use super::super::template::{Template, short};
+use super::super::template::{Template, each, short};
 
 pub(super) fn first(t: &Template) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -15,8 +15,15 @@ pub(super) fn first(t: &Template) -> Vec<String> {
     if !versions.iter().any(|(name, _)| short(&migrations["Version"]) == *name) {
         wrong.push("new code does not run the migrations".into());
     }
-    if short(&migrations["ServiceToken"]) != "OperatorAliaslive" {
-        wrong.push("the migrations are not run by the published operator".into());
+    if short(&migrations["ServiceToken"]) != "Operator.Arn" {
+        wrong.push("the migrations are run by an operator with settings of another time".into());
+    }
+    for (property, wanted) in
+        [("Auth", &["DatabaseAuth"][..]), ("Database", &["Database.Outputs.SecretArn", "DatabaseSecretArn"])]
+    {
+        if each(&migrations[property]).into_iter().map(short).ne(wanted.iter().copied()) {
+            wrong.push(format!("another {property} does not run the migrations"));
+        }
     }
     if t.number("Migrations", "/ServiceTimeout") != t.number("Operator", "/Timeout") {
         wrong.push("CloudFormation and the operator wait differently long".into());
