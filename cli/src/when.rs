@@ -18,6 +18,17 @@ pub(crate) fn parse(text: &str) -> Result<Micros, String> {
     Ok(at.as_microsecond())
 }
 
+/// A time with the words that it was typed in: `24h` is another time later, but the same question.
+#[derive(Debug, Clone)]
+pub(crate) struct When {
+    pub(crate) text: String,
+    pub(crate) at: Micros,
+}
+
+pub(crate) fn when(text: &str) -> Result<When, String> {
+    parse(text).map(|at| When { text: text.to_owned(), at })
+}
+
 fn seconds(text: &str) -> Option<i64> {
     let unit = text.chars().next_back()?;
     let factor = match unit {

@@ -2,5 +2,6 @@
 
 mod events;
 mod maintenance;
-mod scene;
+mod replay;
+pub(crate) mod scene;
 mod through_the_function;

@@ -1,7 +1,5 @@
 //! Seeing events, and having them processed again.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use hookledger_core::Settlement;
 
 use super::scene::{Cli, update};

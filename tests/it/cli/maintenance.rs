@@ -1,7 +1,5 @@
 //! Figures, histories, and what takes data away.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use hookledger_core::Outcome;
 
 use super::scene::{Cli, update};

@@ -1,7 +1,5 @@
 //! The same commands by way of the operator function: the built function under a Runtime API, behind Lambda's own API.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,265 @@
+//! `hookledger replay stripe`: the Events API (docs.stripe.com/api/events/list and docs.stripe.com/api/v2/core/events/list).
+
+use anyhow::{Context, Result};
+use bytes::Bytes;
+use clap::Args;
+use hookledger_core::{Micros, Secret};
+use jiff::Timestamp;
+use reqwest::{RequestBuilder, Url};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::ended::{BadInput, Ended};
+use crate::replay::feed::{Delivery, Feed, Page};
+use crate::replay::pace::{Pace, http};
+use crate::replay::receiver::secure_url;
+use crate::replay::run::{Posting, Run, Span};
+use crate::session::Session;
+use crate::when;
+
+/// Days that both lists go back.
+const HORIZON_DAYS: i64 = 30;
+/// The most that a page may have.
+const PAGE: &str = "100";
+/// Types that a list can be narrowed to.
+const TYPES_MAX: usize = 20;
+/// v2 wants one to be named; its events look the same in all.
+const API_VERSION: &str = "2025-10-29.clover";
+
+/// Lists every event of the time, 100 to a page, and posts them the oldest first. Stripe keeps events for 30 days. The list
+/// has all types, so name those that your endpoint gets with --type. STRIPE_API_KEY holds a key that may read events.
+#[derive(Debug, Args)]
+pub(crate) struct Stripe {
+    #[command(flatten)]
+    span: Span,
+    /// Of this type only, up to 20 of them
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// Only what Stripe could not deliver to some endpoint, not necessarily to yours
+    #[arg(long)]
+    undelivered: bool,
+    /// Of this connected account instead of your own; may be given several times
+    #[arg(long, value_name = "ACCT")]
+    account: Vec<String>,
+    /// Of your own account and every connected one
+    #[arg(long, conflicts_with = "account")]
+    all_accounts: bool,
+    /// The events of the v2 list (thin events) besides those of v1
+    #[arg(long, conflicts_with = "undelivered")]
+    v2: bool,
+    /// Requests a second to Stripe, which allows 25 in test mode and 100 in live mode
+    #[arg(long, default_value_t = 15.0, value_name = "N")]
+    rate: f64,
+    /// Where the API is
+    #[arg(long, default_value = "https://api.stripe.com", value_name = "URL")]
+    api: String,
+    #[command(flatten)]
+    posting: Posting,
+}
+
+pub(crate) async fn run(arguments: Stripe, session: &mut Session) -> Result<Ended> {
+    let Stripe { span, types, undelivered, account, all_accounts, v2, rate, api, posting } = arguments;
+    if types.len() > TYPES_MAX {
+        return Err(BadInput(format!("Stripe takes up to {TYPES_MAX} types at once")).into());
+    }
+    let key = session.terminal.secret(&session.env, "STRIPE_API_KEY", "a key of Stripe's API that may read events")?;
+    if !key.expose().starts_with(b"sk_") && !key.expose().starts_with(b"rk_") {
+        return Err(BadInput("STRIPE_API_KEY is no API key: one begins with sk_ or rk_".to_owned()).into());
+    }
+    let api = Api { base: secure_url(&api, "--api")?, key, http: http()?, pace: Pace::per_second(rate) };
+    let mut asked = types.clone();
+    asked.extend(account.iter().cloned());
+    for (flag, name) in [(undelivered, "undelivered"), (all_accounts, "all accounts"), (v2, "v2")] {
+        asked.extend(flag.then(|| name.to_owned()));
+    }
+    let run = Run::new(session, "Stripe", posting, &span, Some(HORIZON_DAYS), asked)?;
+
+    let mut accounts: Vec<Option<String>> = account.into_iter().map(Some).collect();
+    if accounts.is_empty() {
+        accounts.push(None);
+    }
+    if all_accounts {
+        accounts.extend(api.accounts().await?.into_iter().map(Some));
+    }
+    let lists = if v2 { vec![List::V1, List::V2] } else { vec![List::V1] };
+    let feeds: Vec<Events> = accounts
+        .iter()
+        .flat_map(|account| lists.iter().map(move |list| (account.clone(), *list)))
+        .map(|(account, list)| Events {
+            api: &api,
+            list,
+            account,
+            types: &types,
+            undelivered,
+            since: run.since,
+            until: run.until,
+        })
+        .collect();
+    run.all(&feeds, session).await
+}
+
+struct Api {
+    base: Url,
+    key: Secret,
+    http: reqwest::Client,
+    pace: Pace,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum List {
+    V1,
+    V2,
+}
+
+/// One list of one account.
+struct Events<'a> {
+    api: &'a Api,
+    list: List,
+    account: Option<String>,
+    types: &'a [String],
+    undelivered: bool,
+    since: Micros,
+    until: Micros,
+}
+
+/// Of either list. v1's `has_more` goes with the last id, v2 gives an address.
+#[derive(Deserialize)]
+struct Listed {
+    data: Vec<Box<RawValue>>,
+    #[serde(default)]
+    has_more: bool,
+    next_page_url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    id: String,
+    #[serde(rename = "type", default)]
+    event_type: String,
+    created: Option<Created>,
+}
+
+/// Seconds in v1, a date in v2.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Created {
+    Seconds(i64),
+    Date(Timestamp),
+}
+
+impl Api {
+    fn get(&self, path: &str, query: &[(&str, String)], account: Option<&str>) -> Result<RequestBuilder> {
+        let mut url = self.base.join(path).context("Stripe named an address that is none")?;
+        // The key is for this place only, whatever an answer says.
+        if url.origin() != self.base.origin() {
+            anyhow::bail!("Stripe named an address elsewhere for the next page");
+        }
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        let get = self.http.get(url).bearer_auth(String::from_utf8_lossy(self.key.expose()));
+        // An account's events of v1 come as they were delivered; its own version has nothing to do with it.
+        let get = if path.starts_with("/v1/") { get } else { get.header("stripe-version", API_VERSION) };
+        Ok(account.into_iter().fold(get, |get, account| get.header("stripe-account", account)))
+    }
+
+    async fn accounts(&self) -> Result<Vec<String>> {
+        let mut accounts: Vec<String> = Vec::new();
+        loop {
+            let mut query = vec![("limit", PAGE.to_owned())];
+            query.extend(accounts.last().map(|last| ("starting_after", last.clone())));
+            let get = self.get("/v1/accounts", &query, None)?;
+            let page: Listed = read(self.pace.send(|| again(&get)).await.context("cannot list connected accounts")?).await?;
+            for account in &page.data {
+                accounts.push(serde_json::from_str::<Head>(account.get())?.id);
+            }
+            if !page.has_more || page.data.is_empty() {
+                return Ok(accounts);
+            }
+        }
+    }
+}
+
+impl Feed for Events<'_> {
+    const NEWEST_FIRST: bool = true;
+
+    fn name(&self) -> String {
+        let list = match self.list {
+            List::V1 => "Stripe",
+            List::V2 => "Stripe v2",
+        };
+        self.account.as_ref().map_or_else(|| list.to_owned(), |account| format!("{list} {account}"))
+    }
+
+    async fn page(&self, cursor: Option<&str>) -> Result<Page> {
+        let (path, query) = match (self.list, cursor) {
+            (List::V1, cursor) => ("/v1/events", self.v1_query(cursor)),
+            (List::V2, None) => ("/v2/core/events", self.v2_query()),
+            // It brings its own query.
+            (List::V2, Some(address)) => (address, Vec::new()),
+        };
+        let get = self.api.get(path, &query, self.account.as_deref())?;
+        let listed: Listed = read(self.api.pace.send(|| again(&get)).await.context("cannot list Stripe's events")?).await?;
+        let deliveries = listed.data.iter().map(|event| delivery(event)).collect::<Result<Vec<_>>>()?;
+        let next = match self.list {
+            List::V1 => deliveries.last().filter(|_| listed.has_more).map(|last| last.id.clone()),
+            List::V2 => listed.next_page_url,
+        };
+        // Stripe's times are of whole seconds in v1.
+        let since = self.since - self.since.rem_euclid(1_000_000);
+        let within = |event: &Delivery| event.at.is_none_or(|at| (since..=self.until).contains(&at));
+        Ok(Page { deliveries: deliveries.into_iter().filter(within).collect(), next })
+    }
+}
+
+impl Events<'_> {
+    /// With both ends fixed, the list does not move while it is walked through.
+    fn v1_query(&self, cursor: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut query = vec![
+            ("limit", PAGE.to_owned()),
+            ("created[gte]", self.since.div_euclid(1_000_000).to_string()),
+            ("created[lte]", self.until.div_euclid(1_000_000).to_string()),
+        ];
+        query.extend(self.types.iter().map(|event_type| ("types[]", event_type.clone())));
+        if self.undelivered {
+            query.push(("delivery_success", "false".to_owned()));
+        }
+        query.extend(cursor.map(|cursor| ("starting_after", cursor.to_owned())));
+        query
+    }
+
+    fn v2_query(&self) -> Vec<(&'static str, String)> {
+        let mut query = vec![
+            ("limit", PAGE.to_owned()),
+            ("created[gte]", when::show(self.since)),
+            ("created[lte]", when::show(self.until)),
+        ];
+        query.extend(self.types.iter().map(|event_type| ("types", event_type.clone())));
+        query
+    }
+}
+
+/// A request without a body can always be cloned; were it not so, the original would fail and say why.
+fn again(request: &RequestBuilder) -> RequestBuilder {
+    request.try_clone().unwrap_or_else(|| reqwest::Client::new().get(""))
+}
+
+async fn read(response: reqwest::Response) -> Result<Listed> {
+    serde_json::from_slice(&response.bytes().await?).context("Stripe answered something else than a list")
+}
+
+/// The event as Stripe lists it, which is as it was delivered except for `pending_webhooks`.
+fn delivery(event: &RawValue) -> Result<Delivery> {
+    let head: Head = serde_json::from_str(event.get()).context("Stripe listed something else than an event")?;
+    let at = head.created.map(|created| match created {
+        Created::Seconds(seconds) => seconds * 1_000_000,
+        Created::Date(date) => date.as_microsecond(),
+    });
+    Ok(Delivery {
+        id: head.id,
+        at,
+        event_type: head.event_type,
+        headers: vec![("content-type".to_owned(), "application/json; charset=utf-8".to_owned())],
+        body: Bytes::copy_from_slice(event.get().as_bytes()),
+    })
+}

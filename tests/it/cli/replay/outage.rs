@@ -1,0 +1,66 @@
+//! An outage of forty minutes, of whose events twenty-two got lost among thousands.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::sync::Arc;
+
+use hookledger_harness::http::Answer;
+use serde_json::Value;
+
+use super::fake_stripe::{FakeStripe, event, five_minute_mark};
+use super::front::Front;
+
+const LOST: [usize; 8] = [2, 3, 5, 4, 3, 3, 1, 1];
+const KNOWN: i64 = 4_790;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn twenty_two_events_of_4812_are_recovered_and_shown_by_five_minutes() {
+    let mut front = Front::new("outage").await;
+    let gap = five_minute_mark() - 3 * 3_600;
+    let known: Vec<(String, i64)> = (0..KNOWN).map(|n| (format!("evt_known_{n}"), gap - 3_600 + n * 3 / 2)).collect();
+    let lost = LOST.iter().enumerate().flat_map(|(bucket, lost)| {
+        (0..*lost).map(move |n| (format!("evt_lost_{bucket}_{n}"), gap + bucket as i64 * 300 + n as i64 * 59))
+    });
+    let mut stripe = FakeStripe::of(known.iter().cloned().chain(lost).map(|(id, at)| event(&id, at)).collect());
+    stripe.troubles.get_mut().unwrap().insert(3, Answer::new(429, "{}").header("retry-after", "1"));
+    stripe.troubles.get_mut().unwrap().insert(60, Answer::new(500, "{}"));
+    let stripe = Arc::new(stripe);
+    let api = stripe.serve(&mut front.servers).await;
+    front.settled(&known.into_iter().map(|(id, _)| id).collect::<Vec<_>>()).await;
+
+    let since = time(gap - 3_600);
+    let (page, checkpoint) = (front.path("out.html"), front.path("checkpoint"));
+    let replay =
+        format!("replay stripe --since {since} --to {} --api {api} --rate 1000 --checkpoint {checkpoint}", front.url);
+    let ran = front.cli().run(&format!("{replay} --report {page}")).await.ok();
+    for line in ["22 events recovered between ", "fetched        4,812", "already known  4,790", "new               22"] {
+        assert!(ran.out.contains(line), "{line} in {}", ran.out);
+    }
+    let counts: Vec<&str> =
+        ran.out.lines().skip_while(|l| !l.contains("per five")).skip(1).filter_map(|l| l.split(' ').next_back()).collect();
+    assert_eq!(counts, ["2", "3", "5", "4", "3", "3", "1", "1"]);
+    assert!(ran.err.contains("Stripe goes back 30 days"), "{}", ran.err);
+
+    assert_eq!(front.count("true").await, KNOWN + 22);
+    assert_eq!(front.count("event_id LIKE 'evt_lost_%' AND via = 'replay' AND status = 'claimed'").await, 22);
+    let asked = stripe.asked();
+    assert_eq!(asked.len(), 2 * 49 + 2, "49 pages, walked through and replayed, and two that failed");
+    let times: Vec<u128> = stripe.asked.lock().unwrap().iter().map(|(at, _)| *at).collect();
+    assert!(times[3] - times[2] >= 1_000, "Retry-After is honoured");
+    let html = std::fs::read_to_string(&page).unwrap();
+    assert_eq!(html.matches("<rect ").count(), 8);
+    assert!(!std::fs::exists(&checkpoint).unwrap(), "nothing is left to go on from");
+
+    let ten_minutes = format!("replay stripe --since {} --until {}", time(gap), time(gap + 599));
+    let again = format!("{ten_minutes} --to {} --api {api} --checkpoint {checkpoint} --json", front.url);
+    let report = front.cli().run(&again).await.ok().json().remove(0);
+    let figures = ["fetched", "known", "new", "rejected", "failed"].map(|name| report[name].as_u64().unwrap());
+    assert_eq!(figures, [405, 405, 0, 0, 0], "the claim discards what is there");
+    assert_eq!(report["buckets"]["bars"], Value::Array(Vec::new()));
+}
+
+/// RFC 3339, of seconds since 1970.
+pub(crate) fn time(at_s: i64) -> String {
+    let output = std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ", "-d", &format!("@{at_s}")]).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+}
