@@ -31,7 +31,7 @@ pub enum Tie {
 
 /// One statement where there is no tie. Deleted is for ever, so it counts before the version. Where the row is not updated it
 /// is locked all the same.
-const ADVANCE: &str = "
+pub(crate) const ADVANCE: &str = "
 INSERT INTO webhook_object AS stored (source, account, kind, object_id, version, deleted, event_id, tied_event_ids)
 VALUES ($1, $2, $3, $4, $5, $6, $7, ARRAY[$7])
 ON CONFLICT (source, account, kind, object_id) DO UPDATE

@@ -49,7 +49,7 @@ pub enum Grant {
     Unknown,
 }
 
-const LEASE: &str = "
+pub(crate) const LEASE: &str = "
 WITH asked AS (
     SELECT source, event_id, place FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (source, event_id, place)
 ),

@@ -53,7 +53,7 @@ RETURNING e.source, e.event_id";
 
 const REQUEUE: &str = "
 WITH due AS (
-    SELECT e.source, e.event_id
+    SELECT e.ctid
     FROM webhook_event e
     -- Since when it waits for a message, and when one was sent last. From the row itself and not from a second look at the table:
     -- after waiting for another sweep, only the row's own columns are looked at again.
@@ -71,7 +71,9 @@ WITH due AS (
 UPDATE webhook_event e
 SET requeued_at = clock_timestamp()
 FROM due d
-WHERE e.source = d.source AND e.event_id = d.event_id
+-- Locked, so that it stays where it is; found by its place, not by its key: going down the index again for each row would be half
+-- of a sweep, and grow with the ledger.
+WHERE e.ctid = d.ctid
 RETURNING e.source, e.event_id";
 
 /// A row that was marked and not sent is due again at the next sweep.

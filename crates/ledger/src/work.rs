@@ -46,7 +46,7 @@ pub struct Done {
     pub lag: Duration,
 }
 
-const SETTLE: &str = "
+pub(crate) const SETTLE: &str = "
 WITH spent AS (
     SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[]) AS s (source, event_id, lease_token, outcome)
 )
