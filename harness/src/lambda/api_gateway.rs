@@ -48,7 +48,7 @@ impl HttpAnswer {
 
 /// Has `function` answer `request`. A function that crashes, fails or answers nonsense is answered for, with 500.
 pub async fn deliver(function: &Function, request: &HttpRequest) -> HttpAnswer {
-    let invoked = function.invoke(event(request)).await;
+    let invoked = function.invoke(payload(request)).await;
     invoked.ok().and_then(|response| answer(&response.payload)).unwrap_or_else(|| HttpAnswer {
         status: 500,
         headers: BTreeMap::new(),
@@ -56,7 +56,8 @@ pub async fn deliver(function: &Function, request: &HttpRequest) -> HttpAnswer {
     })
 }
 
-fn event(request: &HttpRequest) -> String {
+/// What a function is invoked with for `request`.
+pub fn payload(request: &HttpRequest) -> String {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let now = since_epoch();
     let mut headers = Map::new();
@@ -102,7 +103,8 @@ struct FunctionAnswer {
     is_base64_encoded: bool,
 }
 
-fn answer(payload: &str) -> Option<HttpAnswer> {
+/// What the sender gets for a function's answer; `None` where it is of another form.
+pub fn answer(payload: &str) -> Option<HttpAnswer> {
     let answer: FunctionAnswer = serde_json::from_str(payload).ok()?;
     let body = answer.body.unwrap_or_default();
     let body = if answer.is_base64_encoded { STANDARD.decode(body).ok()? } else { body.into_bytes() };
@@ -117,7 +119,7 @@ mod tests {
     #[track_caller]
     fn check(content_type: Option<&str>, body: &[u8], expected: Value) {
         let headers: Vec<_> = content_type.map(|value| ("Content-Type", value)).into_iter().collect();
-        let event: Value = serde_json::from_str(&event(&HttpRequest::post("/a?b=c", &headers, body.to_vec()))).unwrap();
+        let event: Value = serde_json::from_str(&payload(&HttpRequest::post("/a?b=c", &headers, body.to_vec()))).unwrap();
         assert_eq!(json!([event["isBase64Encoded"], event["body"]]), expected);
         assert_eq!(json!([event["rawPath"], event["rawQueryString"]]), json!(["/a", "b=c"]));
     }

@@ -132,6 +132,10 @@ impl Process {
         let _killed = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
     }
 
+    pub(super) fn id(&self) -> u32 {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     pub(super) fn has_ended(&self) -> bool {
         *self.ended.borrow()
     }

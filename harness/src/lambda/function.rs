@@ -109,6 +109,11 @@ impl Function {
         self.crashes_at_answer.swap(n, Ordering::SeqCst)
     }
 
+    /// The processes that live, for looking at what they cost.
+    pub fn process_ids(&self) -> Vec<u32> {
+        locked(&self.live).values().filter(|one| !one.process.has_ended()).map(|one| one.process.id()).collect()
+    }
+
     /// How many environments were started so far.
     pub fn started(&self) -> usize {
         self.started.load(Ordering::SeqCst)
