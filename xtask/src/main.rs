@@ -2,6 +2,7 @@
 //!
 //! Invariant: Ctrl-C, a kill and every failure stop what a command started.
 
+mod bench;
 mod chaos;
 mod demo;
 mod deploy_local;
@@ -20,6 +21,8 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 enum Command {
+    /// Measure: whether the ledger slows with its history, what worker and receiver cost, side by side with what is run instead
+    Bench(bench::Arguments),
     /// Send signed events while everything fails, then look whether any was lost, done twice or done in the wrong order
     Chaos(chaos::Arguments),
     /// Start everything, send a story of webhooks, show what became of each
@@ -35,6 +38,7 @@ enum Command {
 fn main() -> ExitCode {
     let command = Command::parse();
     let done = interrupt::stop_everything_on_a_signal().and_then(|()| match command {
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Chaos(arguments) => chaos::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Dev => dev::run(),

@@ -1,0 +1,136 @@
+//! What the functions run on, and the functions: ours, the floor, and what people would run instead.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use hookledger_harness::deployment::STRIPE_SECRET;
+use hookledger_harness::lambda::{Function, FunctionOptions};
+use hookledger_harness::{Emulator, Postgres, preflight, root};
+use tempfile::TempDir;
+use tokio_postgres::Client;
+
+use crate::database::{migrated, server, turn_on_tls};
+use crate::sqs::Queue;
+
+const SOURCES: &str = "[stripe]\nprovider = \"stripe\"\nsecrets = [\"env:STRIPE_WEBHOOK_SECRET\"]\n";
+const SEED_TABLE: &str = include_str!("../python/seed.sql");
+/// Of all functions. Nothing here takes memory from them.
+const MEMORY_MB: u32 = 512;
+
+/// Dropped in this order: what uses something ends before it.
+pub(crate) struct Stage {
+    pub(crate) queue: Queue,
+    pub(crate) sql: Client,
+    pub(crate) url: String,
+    pub(crate) postgres: Postgres,
+    variables: Vec<(String, String)>,
+    certificate: PathBuf,
+    python: PathBuf,
+    folder: TempDir,
+}
+
+/// How a function gets to Postgres.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Plain,
+    Tls,
+}
+
+impl Stage {
+    pub(crate) async fn start() -> anyhow::Result<Self> {
+        let python = python()?;
+        let postgres = server().start()?;
+        let url = postgres.url();
+        let sql = migrated(&url).await?;
+        sql.batch_execute(SEED_TABLE).await?;
+        let folder = tempfile::Builder::new().prefix("hookledger-bench-").tempdir()?;
+        let (sources, certificate) = (folder.path().join("sources.toml"), folder.path().join("server.crt"));
+        fs::write(&sources, SOURCES)?;
+        fs::write(&certificate, turn_on_tls(&sql).await?)?;
+        let queue = Queue::start().await?;
+        let mut variables: Vec<(String, String)> = [
+            ("QUEUE_URL", queue.url()),
+            ("AWS_ENDPOINT_URL", queue.endpoint()),
+            ("SOURCES_FILE", sources.display().to_string()),
+            ("STRIPE_WEBHOOK_SECRET", STRIPE_SECRET.to_owned()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
+        variables.extend(Emulator::CREDENTIALS.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        Ok(Self { queue, sql, url, postgres, variables, certificate, python, folder })
+    }
+
+    /// A function of this repository's, built in release.
+    pub(crate) fn built(&self, name: &str, way: Way, port: u16, environments: usize) -> anyhow::Result<Function> {
+        let mut variables = self.variables(port);
+        match way {
+            Way::Plain => variables.push(("DATABASE_TLS".to_owned(), "disable".to_owned())),
+            Way::Tls => variables.push(("DATABASE_CA_FILE".to_owned(), self.certificate.display().to_string())),
+        }
+        self.function(name, built(name)?, variables, environments)
+    }
+
+    /// A handler of bench/python/seed.py.
+    pub(crate) fn python(&self, handler: &str, environments: usize) -> anyhow::Result<Function> {
+        let bootstrap = self.folder.path().join(format!("bootstrap-{handler}"));
+        let script = format!("#!/bin/sh\nexec {} -m awslambdaric seed.{handler}\n", self.python.display());
+        fs::write(&bootstrap, script)?;
+        fs::set_permissions(&bootstrap, fs::Permissions::from_mode(0o755))?;
+        let mut variables = self.variables(self.postgres.port());
+        variables.push(("LAMBDA_TASK_ROOT".to_owned(), root().join("bench/python").display().to_string()));
+        variables.push(("PYTHONPATH".to_owned(), root().join("bench/python").display().to_string()));
+        variables.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));
+        self.function(&format!("python-{handler}"), bootstrap, variables, environments)
+    }
+
+    fn variables(&self, port: u16) -> Vec<(String, String)> {
+        let url = self.url.replacen(&format!(":{}/", self.postgres.port()), &format!(":{port}/"), 1);
+        [self.variables.as_slice(), &[("DATABASE_URL".to_owned(), url)]].concat()
+    }
+
+    fn function(
+        &self,
+        name: &str,
+        program: PathBuf,
+        variables: Vec<(String, String)>,
+        environments: usize,
+    ) -> anyhow::Result<Function> {
+        // Each has a folder of its own for what it writes.
+        let logs = tempfile::tempdir_in(self.folder.path())?.keep();
+        let (name, timeout) = (name.to_owned(), Duration::from_secs(30));
+        Function::new(FunctionOptions { name, program, variables, environments, timeout, memory_mb: MEMORY_MB, logs })
+    }
+}
+
+/// Beside this program, where `cargo xtask bench` has it built.
+fn built(name: &str) -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name(name);
+    ensure!(program.exists(), "{} is not built: `cargo xtask bench` does it", program.display());
+    Ok(program)
+}
+
+/// A Python with what a Python Lambda has, in target/bench-venv; made once.
+fn python() -> anyhow::Result<PathBuf> {
+    let folder = root().join("target/bench-venv");
+    let (python, pins) = (folder.join("bin/python"), root().join("bench/python/requirements.txt"));
+    let installed = folder.join("pins.txt");
+    let text = fs::read_to_string(&pins)?;
+    if fs::read_to_string(&installed).is_ok_and(|there| there == text) {
+        return Ok(python);
+    }
+    preflight::python()?;
+    run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&pins))?;
+    fs::write(installed, text)?;
+    Ok(python)
+}
+
+fn run(command: &mut Command) -> anyhow::Result<()> {
+    let output = command.output().with_context(|| format!("run {}", command.get_program().display()))?;
+    ensure!(output.status.success(), "{command:?} fails: {}", String::from_utf8_lossy(&output.stderr).trim());
+    Ok(())
+}
