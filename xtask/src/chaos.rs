@@ -12,13 +12,14 @@ mod table;
 mod trouble;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use hookledger_harness::deployment::{Deployment, DeploymentOptions};
 use hookledger_harness::subscription::record_effects;
-use hookledger_harness::{Emulator, Postgres, built, preflight, venv_with_progress};
+use hookledger_harness::{Emulator, Postgres, built, preflight, root, venv_with_progress};
 use tokio::task::JoinSet;
 
 use crate::paint;
@@ -114,8 +115,22 @@ async fn stage_and_play(seed: u64, plan: Plan) -> anyhow::Result<Report> {
     let sent = sender.sent();
     let evidence = Evidence::gather(&hookledger.database().await?, &plan, &sent).await?;
     let violations = check::check(&evidence);
+    if !violations.is_empty() {
+        keep_words(&hookledger)?;
+    }
     let started = [&hookledger.receiver, &hookledger.worker, &hookledger.sweeper].map(|function| function.started());
     Ok(Report { seed, plan, sent, faults, started, evidence, violations, took: Duration::ZERO })
+}
+
+/// For whoever has to find out why.
+fn keep_words(hookledger: &Deployment) -> anyhow::Result<()> {
+    let folder = root().join("target/chaos");
+    fs::create_dir_all(&folder)?;
+    for function in [&hookledger.receiver, &hookledger.worker, &hookledger.sweeper] {
+        fs::write(folder.join(format!("{}.log", function.name())), function.output())?;
+    }
+    note("what the functions wrote is in target/chaos");
+    Ok(())
 }
 
 /// What AWS does by itself: feeds the queues to the worker, and calls the sweeper. Ends when it is dropped.

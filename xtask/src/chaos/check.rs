@@ -177,9 +177,8 @@ fn judge_order(evidence: &Evidence, rows: &HashMap<&str, Vec<&Row>>, violations:
     for (id, event) in newest {
         let state = evidence.subscriptions.iter().find(|subscription| subscription.id == id);
         if state.map(|state| (state.plan.as_str(), state.version)) != Some((&event.plan, event.version())) {
-            violations
-                .out_of_order
-                .push(format!("{id} is {state:?}, and its newest event is {} ({})", event.id, event.plan));
+            let shown = state.map_or("there is no row of it".to_owned(), |state| format!("it shows {}", state.plan));
+            violations.out_of_order.push(format!("{id}: {shown}, and its newest event {} says {}", event.id, event.plan));
         }
     }
 }

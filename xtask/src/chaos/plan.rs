@@ -15,7 +15,7 @@ const REORDERED_BY: usize = 25;
 const DUPLICATES_PERCENT: u8 = 20;
 /// Every kind of fault comes at least so often.
 const DECKS_MIN: usize = 2;
-const DELIVERIES_PER_ROUND_MAX: usize = 100;
+const DELIVERIES_PER_ROUND_MAX: usize = 400;
 const FIRST_CREATED_S: i64 = 1_700_000_000;
 
 /// A round: some deliveries, and one fault in the middle of them.
