@@ -60,9 +60,24 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     account.sees_applied(&stack, "evt_after").await;
     println!("the receiver alone is replaced by cargo lambda deploy, and accepts");
 
+    let bury = "UPDATE webhook_event SET status = 'dead_letter', outcome = NULL WHERE event_id = 'evt_after'";
+    account.database.batch_execute(bury).await.unwrap();
+    retry_through_the_stack(&account.emulator, "evt_after").unwrap();
+    account.settled(&json!("evt_after")).await.unwrap();
+    println!("a dead letter is asked for again through the operator function, settled");
+
     account.emulator.delete_stack("hookledger").await.unwrap();
     assert_eq!(account.count("webhook_event").await, 7, "the data outlives the stack");
     println!("taken down; the ledger is as it was");
+}
+
+/// As a person does who may invoke the operator function and has no way to the database.
+fn retry_through_the_stack(emulator: &Emulator, event_id: &str) -> anyhow::Result<()> {
+    let mut retry = Command::new(built("hookledger")?);
+    retry.args(["--stack", "hookledger", "--yes", "events", "retry", event_id]).env("AWS_ENDPOINT_URL", emulator.endpoint());
+    let output = retry.envs(Emulator::CREDENTIALS).output()?;
+    ensure!(output.status.success(), "hookledger events retry: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
 }
 
 /// Puts one function in place without the stack, as in daily work.
