@@ -1,0 +1,145 @@
+//! Environments behave as Lambda's: with a small runtime of Python, which does as its event says.
+
+use std::path::Path;
+use std::time::Duration;
+
+use hookledger_harness::lambda::{Function, FunctionOptions, InvokeError};
+use hookledger_harness::until;
+use tempfile::TempDir;
+
+const RUNTIME: &str = r#"
+import json, os, sys, time, urllib.request
+
+base = f"http://{os.environ['AWS_LAMBDA_RUNTIME_API']}/2018-06-01/runtime/invocation"
+print("started", os.environ["AWS_LAMBDA_FUNCTION_NAME"], os.environ.get("HOME"), flush=True)
+while True:
+    with urllib.request.urlopen(f"{base}/next") as event:
+        id, deadline_ms = event.headers["Lambda-Runtime-Aws-Request-Id"], int(event.headers["Lambda-Runtime-Deadline-Ms"])
+        order = json.load(event)
+    if order == "die":
+        os._exit(1)
+    if order == "sleep":
+        time.sleep(60)
+    kind = "error" if order == "fail" else "response"
+    left_ms = deadline_ms - time.time() * 1000
+    answer = json.dumps({"pid": os.getpid(), "order": order, "left_ms": left_ms}).encode()
+    urllib.request.urlopen(urllib.request.Request(f"{base}/{id}/{kind}", data=answer)).close()
+"#;
+
+struct Ground {
+    // Dropped in this order.
+    function: Function,
+    _folder: TempDir,
+}
+
+fn ground(environments: usize, timeout: Duration) -> Ground {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("runtime.py");
+    std::fs::write(&script, format!("#!/usr/bin/env -S python3 -S\n{RUNTIME}")).unwrap();
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let options = FunctionOptions {
+        name: "doll".to_owned(),
+        program: script,
+        variables: vec![("PATH".to_owned(), hookledger_harness::setting("PATH").unwrap())],
+        environments,
+        timeout,
+        memory_mb: 128,
+        logs: folder.path().join("logs"),
+    };
+    Ground { function: Function::new(options).unwrap(), _folder: folder }
+}
+
+fn pid(answer: &str) -> u64 {
+    serde_json::from_str::<serde_json::Value>(answer).unwrap()["pid"].as_u64().unwrap()
+}
+
+fn runs(pid: u64) -> bool {
+    Path::new(&format!("/proc/{pid}/exe")).exists()
+}
+
+const LONG: Duration = Duration::from_secs(30);
+
+#[tokio::test]
+async fn an_environment_starts_when_it_is_needed_and_is_used_again() {
+    let Ground { function, _folder } = ground(2, LONG);
+    assert_eq!(function.started(), 0);
+    let first = function.invoke(r#""hello""#).await.unwrap();
+    let second = function.invoke(r#""again""#).await.unwrap();
+    assert!(first.init.is_some() && second.init.is_none());
+    assert!(first.payload.contains("hello") && second.payload.contains("again"));
+    assert_eq!((pid(&first.payload), function.started()), (pid(&second.payload), 1));
+    // The developer's own environment is not the function's.
+    assert_eq!(function.output(), "started doll None\n");
+    let left_ms = serde_json::from_str::<serde_json::Value>(&second.payload).unwrap()["left_ms"].as_f64().unwrap();
+    assert!((0.0..=30_000.0).contains(&left_ms), "{left_ms}");
+}
+
+#[tokio::test]
+async fn an_environment_has_one_invocation_at_a_time_and_there_are_so_many_environments() {
+    let Ground { function, _folder } = ground(2, LONG);
+    let four = tokio::join!(
+        function.invoke(r#""a""#),
+        function.invoke(r#""b""#),
+        function.invoke(r#""c""#),
+        function.invoke(r#""d""#)
+    );
+    for (answer, order) in [(four.0, "a"), (four.1, "b"), (four.2, "c"), (four.3, "d")] {
+        assert!(answer.unwrap().payload.contains(&format!("\"order\": \"{order}\"")));
+    }
+    assert_eq!(function.started(), 2);
+}
+
+#[tokio::test]
+async fn one_that_dies_is_a_crash_and_is_replaced() {
+    let Ground { function, _folder } = ground(1, LONG);
+    let first = pid(&function.invoke(r#""hello""#).await.unwrap().payload);
+    assert_eq!(function.invoke(r#""die""#).await.unwrap_err(), InvokeError::Crashed);
+    let second = function.invoke(r#""hello""#).await.unwrap();
+    assert!(second.init.is_some() && pid(&second.payload) != first);
+}
+
+#[tokio::test]
+async fn one_that_overruns_its_time_is_killed_and_replaced() {
+    let Ground { function, _folder } = ground(1, Duration::from_secs(2));
+    let first = pid(&function.invoke(r#""hello""#).await.unwrap().payload);
+    assert_eq!(function.invoke(r#""sleep""#).await.unwrap_err(), InvokeError::TimedOut);
+    until("the process to end", LONG, || Ok(!runs(first))).unwrap();
+    assert_ne!(pid(&function.invoke(r#""hello""#).await.unwrap().payload), first);
+}
+
+#[tokio::test]
+async fn one_that_reports_an_error_lives_on() {
+    let Ground { function, _folder } = ground(1, LONG);
+    let InvokeError::FunctionError(report) = function.invoke(r#""fail""#).await.unwrap_err() else { panic!("no error") };
+    assert_eq!(pid(&function.invoke(r#""hello""#).await.unwrap().payload), pid(&report));
+}
+
+#[tokio::test]
+async fn one_is_killed_at_work_when_idle_or_as_it_answers() {
+    let Ground { function, _folder } = ground(1, LONG);
+    assert!(!function.kill(0), "there is none yet");
+    let (asleep, ()) = tokio::join!(function.invoke(r#""sleep""#), async {
+        while function.busy() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(function.kill(7));
+    });
+    assert_eq!(asleep.unwrap_err(), InvokeError::Crashed);
+    let idle = pid(&function.invoke(r#""hello""#).await.unwrap().payload);
+    assert!(function.kill(0));
+    until("the process to end", LONG, || Ok(!runs(idle))).unwrap();
+    let next = pid(&function.invoke(r#""hello""#).await.unwrap().payload);
+    assert_ne!(next, idle);
+    function.crash_at_answers(1);
+    assert_eq!(function.invoke(r#""hello""#).await.unwrap_err(), InvokeError::Crashed);
+    assert_eq!(function.crash_at_answers(0), 0);
+    assert_ne!(pid(&function.invoke(r#""hello""#).await.unwrap().payload), next);
+}
+
+#[tokio::test]
+async fn none_outlives_its_function() {
+    let Ground { function, _folder } = ground(1, LONG);
+    let idle = pid(&function.invoke(r#""hello""#).await.unwrap().payload);
+    drop(function);
+    until("the process to end", LONG, || Ok(!runs(idle))).unwrap();
+}
