@@ -1,7 +1,5 @@
 //! A short run of the chaos command, as a person would start it. Longer ones are for a release.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::process::Command;
 
 use hookledger_harness::built;

@@ -1,7 +1,5 @@
 //! The worker's faults: between the lease and the answer.
 
-use std::time::Duration;
-
 use hookledger_harness::lambda::{InvokeError, Polled};
 
 use super::scene::{Scene, event};
@@ -122,7 +120,7 @@ async fn a_worker_that_dies_on_each_attempt_ends_in_dead_letter_and_its_neighbou
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_invocation_that_outlasts_the_function_is_killed_and_the_event_tried_again() {
+async fn a_handler_that_takes_too_long_is_given_up_and_the_event_tried_again() {
     let scene = Scene::new("handler_too_slow").await;
     scene.accept(&event("evt_1", "sub_1")).await;
     // Longer than a handler may take, shorter than the function's own time.
@@ -131,9 +129,25 @@ async fn an_invocation_that_outlasts_the_function_is_killed_and_the_event_tried_
     assert_eq!(polled, Polled::Invoked { deleted: 0, failed: 1 });
     assert_eq!(scene.status("evt_1").await, "failed");
     scene.slow_handlers(0.0).await;
-    scene.sweep_after(Duration::from_secs(120).as_secs() as u32).await;
+    scene.sweep_after(120).await;
     scene.settle("evt_1").await;
     assert_eq!((scene.attempts("evt_1").await, scene.effects("sub_1").await), (2, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_is_added_under_warm_connections_disturbs_nobody() {
+    let scene = Scene::new("column_added").await;
+    for number in 1..=3 {
+        let (id, subscription) = (format!("evt_{number}"), format!("sub_{number}"));
+        scene.accept(&event(&id, &subscription)).await;
+        let add = format!(
+            "ALTER TABLE webhook_event ADD COLUMN later_{number} text; ALTER TABLE subscription ADD COLUMN later_{number} text"
+        );
+        scene.sql.batch_execute(&add).await.unwrap();
+        scene.settle(&id).await;
+        assert_eq!((scene.attempts(&id).await, scene.effects(&subscription).await), (1, 1));
+    }
+    assert_eq!((scene.hookledger.receiver.started(), scene.hookledger.worker.started()), (1, 1));
 }
 
 const IDLE: &str =
