@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use aws_lambda_events::sqs::{BatchItemFailure, SqsBatchResponse, SqsEvent};
-use hookledger_core::{EventRef, Outcome};
-use hookledger_ledger::{Grant, Ledger};
-use hookledger_runtime::{DatabaseSettings, Env, init_logs, open_ledger};
+use hookledger_core::{EventRef, Outcome, Secret};
+use hookledger_ledger::{DatabaseConfig, Grant, Ledger, Tls};
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use serde_json::Value;
 use tokio::sync::Mutex;
@@ -20,13 +19,13 @@ ON CONFLICT (subscription_id) DO UPDATE SET plan = excluded.plan, state = exclud
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let env = Env::process();
-    init_logs(&env)?;
-    let ledger = open_ledger(DatabaseSettings::read(&env)?, Duration::from_secs(4)).await?;
-    let ledger = Arc::new(Mutex::new(ledger));
+    let url = std::env::var_os("DATABASE_URL").and_then(|url| url.into_string().ok()).context("DATABASE_URL is not set")?;
+    let config = DatabaseConfig { url: Secret::new(url)?, tls: Tls::Disable };
+    let ledger = Arc::new(Mutex::new(Ledger::new(config, Duration::from_secs(4))));
     let handler = service_fn(|event: LambdaEvent<SqsEvent>| {
         let ledger = ledger.clone();
-        async move { Ok::<_, Error>(batch(&mut *ledger.lock().await, event.payload).await) }
+        // Boxed, because the runtime's layers around a future of this depth are too much for the compiler.
+        Box::pin(async move { Ok::<_, Error>(batch(&mut *ledger.lock().await, event.payload).await) })
     });
     run(handler).await.map_err(anyhow::Error::from_boxed)
 }
