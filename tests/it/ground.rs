@@ -43,10 +43,9 @@ impl Ground {
     }
 
     pub(crate) async fn lease(&mut self, id: &str) -> Lease {
-        match self.ledger.lease_alone(&key(id), 5).await.unwrap() {
-            Grant::Leased(lease) => lease,
-            refused => panic!("{id} is not to be leased: {refused:?}"),
-        }
+        let grant = self.ledger.lease_alone(&key(id), 5).await.unwrap();
+        let Grant::Leased(lease) = grant else { panic!("{id} is not to be leased: {grant:?}") };
+        lease
     }
 
     /// Runs `sql` in a lease's transaction and settles it as applied.
