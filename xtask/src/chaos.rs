@@ -6,6 +6,7 @@
 
 mod check;
 mod drain;
+mod evidence;
 mod plan;
 mod send;
 mod table;
@@ -24,7 +25,8 @@ use tokio::task::JoinSet;
 
 use crate::paint;
 use crate::progress::{loud_step, note, step, tell};
-use check::{Evidence, Violations};
+use check::Violations;
+use evidence::Evidence;
 use plan::{Fault, Plan};
 use send::Sender;
 

@@ -2,39 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use hookledger_harness::subscription::{Effect, SubscriptionEvent, effects};
-use tokio_postgres::Client;
+use hookledger_harness::subscription::SubscriptionEvent;
 
-use super::plan::Plan;
-use super::send::Sent;
-
-/// What there is to judge by.
-pub(super) struct Evidence {
-    /// All events that were sent, and whether any delivery of each was answered with 200.
-    pub(super) sent: Vec<(SubscriptionEvent, bool)>,
-    pub(super) rows: Vec<Row>,
-    /// In the order in which they were committed.
-    pub(super) effects: Vec<Effect>,
-    pub(super) subscriptions: Vec<Subscription>,
-}
-
-/// A ledger row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
-    pub(super) event_id: String,
-    pub(super) status: String,
-    pub(super) outcome: Option<String>,
-    pub(super) attempts: i32,
-    pub(super) via: String,
-}
-
-/// A business row.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Subscription {
-    pub(super) id: String,
-    pub(super) plan: String,
-    pub(super) version: i64,
-}
+use super::evidence::{Evidence, Row, Subscription};
 
 /// A sentence for each.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -58,46 +28,6 @@ impl Violations {
 
     pub(super) fn all(&self) -> impl Iterator<Item = &String> {
         self.lost.iter().chain(&self.twice).chain(&self.out_of_order)
-    }
-}
-
-impl Evidence {
-    pub(super) async fn gather(database: &Client, plan: &Plan, sent: &Sent) -> anyhow::Result<Self> {
-        let rows = database.query("SELECT event_id, status, outcome, attempts, via FROM webhook_event", &[]).await?;
-        let subscriptions = database.query("SELECT subscription_id, plan, version FROM subscription", &[]).await?;
-        let acknowledged = |place| sent.acknowledged.contains(&place);
-        Ok(Self {
-            sent: plan.events.iter().cloned().enumerate().map(|(place, event)| (event, acknowledged(place))).collect(),
-            rows: rows
-                .iter()
-                .map(|row| {
-                    let (event_id, status, outcome) = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
-                    Ok(Row { event_id, status, outcome, attempts: row.try_get(3)?, via: row.try_get(4)? })
-                })
-                .collect::<anyhow::Result<_>>()?,
-            effects: effects(database).await?,
-            subscriptions: subscriptions
-                .iter()
-                .map(|row| Ok(Subscription { id: row.try_get(0)?, plan: row.try_get(1)?, version: row.try_get(2)? }))
-                .collect::<anyhow::Result<_>>()?,
-        })
-    }
-
-    /// How many rows are settled with this outcome.
-    pub(super) fn settled_as(&self, outcome: &str) -> usize {
-        self.rows.iter().filter(|row| row.outcome.as_deref() == Some(outcome)).count()
-    }
-
-    pub(super) fn spilled(&self) -> usize {
-        self.rows.iter().filter(|row| row.via == "spill").count()
-    }
-
-    pub(super) fn tried_again(&self) -> usize {
-        self.rows.iter().filter(|row| row.attempts > 1).count()
-    }
-
-    pub(super) fn dead_letters(&self) -> usize {
-        self.rows.iter().filter(|row| row.status == "dead_letter").count()
     }
 }
 
@@ -174,8 +104,9 @@ fn judge_order(evidence: &Evidence, rows: &HashMap<&str, Vec<&Row>>, violations:
             newest.insert(&event.subscription, event);
         }
     }
+    let states: HashMap<&str, &Subscription> = evidence.subscriptions.iter().map(|s| (s.id.as_str(), s)).collect();
     for (id, event) in newest {
-        let state = evidence.subscriptions.iter().find(|subscription| subscription.id == id);
+        let state = states.get(id);
         if state.map(|state| (state.plan.as_str(), state.version)) != Some((&event.plan, event.version())) {
             let shown = state.map_or("there is no row of it".to_owned(), |state| format!("it shows {}", state.plan));
             violations.out_of_order.push(format!("{id}: {shown}, and its newest event {} says {}", event.id, event.plan));
@@ -185,6 +116,8 @@ fn judge_order(evidence: &Evidence, rows: &HashMap<&str, Vec<&Row>>, violations:
 
 #[cfg(test)]
 mod tests {
+    use hookledger_harness::subscription::Effect;
+
     use super::*;
 
     /// Two events of one subscription, both applied as they should be.
