@@ -2,11 +2,14 @@
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::backfill::Backfill;
 use crate::completions::Completions;
+use crate::doctor::Doctor;
 use crate::events::EventsCommand;
 use crate::object::ObjectCommand;
 use crate::prune::Prune;
 use crate::replay::ReplayCommand;
+use crate::sign::Sign;
 
 /// See, retry and replay webhook events.
 ///
@@ -59,6 +62,12 @@ pub(crate) enum Command {
     ///
     /// Safe to run at any time and from several places at once. Needs the database itself, not a pooler in transaction mode.
     Migrate,
+    /// Let the version guard learn from a table of yours
+    BackfillVersions(Backfill),
+    /// Look for what is wrong with a deployment
+    Doctor(Doctor),
+    /// Make a signed delivery, for trying a deployment out
+    Sign(Sign),
     /// Print a completion script for your shell
     Completions(Completions),
 }

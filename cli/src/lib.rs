@@ -4,7 +4,9 @@
 //! or a database wrote reaches a terminal without its control characters.
 
 mod arguments;
+mod backfill;
 mod completions;
+mod doctor;
 mod ended;
 mod events;
 mod filter;
@@ -15,6 +17,7 @@ mod prune;
 mod reach;
 mod replay;
 mod session;
+mod sign;
 mod table;
 mod terminal;
 mod when;
@@ -37,6 +40,9 @@ pub async fn run(arguments: Arguments, env: Env) -> ExitCode {
         Command::Object(command) => object::run(command, &mut session).await,
         Command::Replay(command) => replay::run(command, &mut session).await,
         Command::Prune(arguments) => prune::run(&arguments, &mut session).await,
+        Command::BackfillVersions(arguments) => backfill::run(arguments, &mut session).await,
+        Command::Doctor(arguments) => doctor::run(arguments, &mut session).await,
+        Command::Sign(arguments) => sign::run(arguments, &mut session),
         Command::Migrate => migrate::run(&mut session).await,
         Command::Completions(arguments) => completions::run(&arguments, &mut session),
     };

@@ -54,6 +54,11 @@ pub(crate) fn short(rfc3339: &str) -> String {
     rfc3339.get(..19).unwrap_or(rfc3339).replacen('T', " ", 1)
 }
 
+/// `2026-07-01`, in UTC.
+pub(crate) fn day(at: Micros) -> String {
+    show(at).get(..10).unwrap_or_default().to_owned()
+}
+
 /// `14:10`, in UTC.
 pub(crate) fn clock(at: Micros) -> String {
     show(at).get(11..16).unwrap_or_default().to_owned()

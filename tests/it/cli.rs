@@ -5,3 +5,4 @@ mod maintenance;
 mod replay;
 pub(crate) mod scene;
 mod through_the_function;
+mod trying;

@@ -1,5 +1,7 @@
 //! Which deliveries are missing, without posting any: their ids are read as the receiver reads them, and looked up in the ledger.
 
+use std::collections::HashSet;
+
 use anyhow::{Context, Result};
 use hookledger_commands as commands;
 use hookledger_core::{EventId, Secret, SourceName};
@@ -22,11 +24,12 @@ pub(crate) async fn count<F: Feed>(name: &SourceName, feeds: &[F], session: &Ses
     let source = sources.get(name.as_str()).ok_or_else(unknown)?;
     let mut reach = session.reach().await?;
     let mut progress = session.terminal.progress();
-    let mut tally = Tally::default();
+    let (mut tally, mut seen) = (Tally::default(), HashSet::new());
     for feed in feeds {
         let mut cursor = None;
         loop {
-            let page = feed.page(cursor.as_deref()).await?;
+            let mut page = feed.page(cursor.as_deref()).await?;
+            page.deliveries.retain(|delivery| seen.insert(delivery.id.clone()));
             look_up(source, page.deliveries, &mut reach, &mut tally).await?;
             progress.show(&format!("{} looked up, {} missing", thousands(tally.fetched()), thousands(tally.new)));
             cursor = page.next;

@@ -3,6 +3,8 @@
 //! Invariant: a delivery is posted in the order of its page, up to as many at once as agreed; so with one at a time the order is
 //! the provider's, and with more it is off by no more than that. The version guard takes care of the rest.
 
+use std::collections::HashSet;
+
 use anyhow::Result;
 use futures_util::StreamExt;
 
@@ -87,17 +89,16 @@ impl Engine<'_> {
 
     async fn post(&mut self, deliveries: Vec<Delivery>) -> Result<()> {
         let receiver = self.receiver;
-        let left: Vec<Delivery> = deliveries.into_iter().filter(|delivery| !self.journal.is_done(&delivery.id)).collect();
+        // A page may repeat what another had, and itself, where one event was sent to several places.
+        let mut seen = HashSet::new();
+        let mut is_new = |delivery: &Delivery| !self.journal.is_done(&delivery.id) && seen.insert(delivery.id.clone());
+        let left: Vec<Delivery> = deliveries.into_iter().filter(|delivery| is_new(delivery)).collect();
         let posts = left.into_iter().map(|delivery| async move {
             let answer = receiver.post(&delivery).await;
             (delivery, answer)
         });
         let mut posts = futures_util::stream::iter(posts).buffer_unordered(self.concurrency);
         while let Some((delivery, answer)) = posts.next().await {
-            // A page may repeat what another had: events come in while it is walked through.
-            if self.journal.is_done(&delivery.id) {
-                continue;
-            }
             self.journal.answered(&delivery, answer?)?;
             let tally = &self.journal.tally;
             let of = self.journal.expected();

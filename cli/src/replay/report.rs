@@ -18,6 +18,8 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub(crate) struct Report {
     pub(crate) provider: &'static str,
     pub(crate) to: String,
+    /// What became of the new events.
+    pub(crate) done: &'static str,
     pub(crate) dry_run: bool,
     pub(crate) since: Option<Micros>,
     pub(crate) until: Micros,
@@ -47,6 +49,7 @@ impl Report {
         Self {
             provider,
             to,
+            done: "recovered",
             dry_run,
             since,
             until,
@@ -67,14 +70,19 @@ impl Report {
         let events = if self.new == 1 { "event" } else { "events" };
         let span = self.buckets.bars.first().zip(self.buckets.bars.last()).map(|(first, last)| {
             let end = last.from + self.buckets.minutes * 60_000_000;
-            format!(" between {} and {}", show_minute(first.from), show_minute(end))
+            let (day, last_day) = (when::day(first.from), when::day(end));
+            if day == last_day {
+                format!(" between {} and {} UTC on {day}", when::clock(first.from), when::clock(end))
+            } else {
+                format!(" between {} and {} UTC", show_minute(first.from), show_minute(end))
+            }
         });
         let span = span.unwrap_or_default();
         match (self.dry_run, self.new) {
             (true, 0) => "nothing is missing".to_owned(),
             (true, new) => format!("{} {events} missing{span}", thousands(new)),
             (false, 0) => "nothing was missing".to_owned(),
-            (false, new) => format!("{} {events} recovered{span}", thousands(new)),
+            (false, new) => format!("{} {events} {}{span}", thousands(new), self.done),
         }
     }
 
@@ -192,7 +200,7 @@ pub(crate) mod tests {
     #[test]
     fn an_outage_ends_in_one_sentence_and_a_chart() {
         let report = an_outage();
-        assert_eq!(report.headline(), "22 events recovered between 2026-07-01 14:10 and 2026-07-01 14:50");
+        assert_eq!(report.headline(), "22 events recovered between 14:10 and 14:50 UTC on 2026-07-01");
         let figures = [("fetched", 4_812), ("already known", 4_790), ("new", 22), ("rejected", 0), ("failed", 0)];
         assert_eq!(report.figures(), figures);
         assert_eq!(report.buckets.bars.iter().map(|bar| bar.new).collect::<Vec<_>>(), [2, 3, 5, 4, 3, 3, 1, 1]);

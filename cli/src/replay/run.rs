@@ -24,11 +24,11 @@ use crate::when::{self, When};
 #[command(next_help_heading = "Receiver")]
 pub(crate) struct Posting {
     /// The deployment's address, or a source's own: https://hooks.example.com; REPLAY_TOKEN holds its token
-    #[arg(long, value_name = "URL", required_unless_present = "dry_run")]
-    to: Option<String>,
+    #[arg(long, value_name = "URL")]
+    pub(crate) to: Option<String>,
     /// The source's name, where it is not the provider's
     #[arg(long, value_parser = source_name)]
-    source: Option<SourceName>,
+    pub(crate) source: Option<SourceName>,
     /// Deliveries that are posted at once; 1 keeps the provider's order to the letter
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
     concurrency: u8,
@@ -37,14 +37,27 @@ pub(crate) struct Posting {
     checkpoint: Option<PathBuf>,
     /// Ask the ledger which are missing, and post nothing
     #[arg(long)]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
     /// Write the report as a web page, too
     #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
+    pub(crate) report: Option<PathBuf>,
+}
+
+/// From when to when.
+#[derive(Debug, Default)]
+pub(crate) struct Span {
+    pub(crate) since: Option<When>,
+    pub(crate) until: Option<When>,
+}
+
+impl From<SpanArguments> for Span {
+    fn from(arguments: SpanArguments) -> Self {
+        Self { since: Some(arguments.since), until: arguments.until }
+    }
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Span {
+pub(crate) struct SpanArguments {
     /// From this time on: 2026-07-01T14:10Z, 2026-07-01, or 24h for a day ago
     #[arg(long, value_name = "TIME", value_parser = when::when)]
     pub(crate) since: When,
@@ -61,7 +74,7 @@ pub(crate) struct Run {
     to: Option<Receiver>,
     journal: Option<Journal>,
     /// The times that hold: those of the run that began it.
-    pub(crate) since: Micros,
+    pub(crate) since: Option<Micros>,
     pub(crate) until: Micros,
 }
 
@@ -72,41 +85,37 @@ impl Run {
         session: &Session,
         provider: &'static str,
         posting: Posting,
-        span: &Span,
+        span: Span,
         horizon_days: Option<i64>,
         mut asked: Vec<String>,
     ) -> Result<Self> {
         let default_source = SourceName::new(provider.to_lowercase())?;
         let source = posting.source.clone().unwrap_or(default_source);
-        let (mut since, mut until) = (span.since.at, span.until.as_ref().map_or_else(now, |until| until.at));
+        let (mut since, mut until) =
+            (span.since.as_ref().map(|since| since.at), span.until.as_ref().map_or_else(now, |until| until.at));
         let (mut to, mut journal) = (None, None);
         if !posting.dry_run {
-            let url = posting.to.as_deref().unwrap_or_default();
+            let nowhere = || BadInput("say where to with --to URL, or only count with --dry-run".to_owned());
+            let url = posting.to.as_deref().ok_or_else(nowhere)?;
             let token = session.terminal.secret(&session.env, "REPLAY_TOKEN", "the deployment's replay token")?;
             let receiver = Receiver::new(url, &source, token)?;
-            asked.extend([receiver.url().to_owned(), span.since.text.clone()]);
-            asked.extend(span.until.as_ref().map(|until| until.text.clone()));
+            asked.push(receiver.url().to_owned());
+            asked.extend([span.since, span.until].into_iter().map(|time| time.map(|time| time.text).unwrap_or_default()));
             let default_path = || PathBuf::from(format!("hookledger-replay-{source}.checkpoint"));
             let path = posting.checkpoint.clone().unwrap_or_else(default_path);
-            let begun = Journal::open(&path, Head { asked, since: Some(since), until })?;
+            let begun = Journal::open(&path, Head { asked, since, until })?;
             if begun.resumed {
                 let done = thousands(begun.tally.fetched());
                 session.terminal.note(&format!("going on from {}: {done} are done", path.display()));
-                (since, until) = (begun.head.since.unwrap_or(since), begun.head.until);
+                (since, until) = (begun.head.since, begun.head.until);
             }
             (to, journal) = (Some(receiver), Some(begun));
         }
-        if since >= until {
+        if since.is_some_and(|since| since >= until) {
             return Err(BadInput("--since must be before --until, and not in the future".to_owned()).into());
         }
-        if let Some(days) = horizon_days {
-            let horizon = now() - days * 86_400_000_000;
-            let said = format!("{provider} goes back {days} days, to {}", when::show(horizon));
-            if since < horizon {
-                session.terminal.warn(&format!("{said}: what is older is not there any more"));
-            } else {
-                session.terminal.note(&said);
-            }
+        if let (Some(days), Some(since)) = (horizon_days, since) {
+            tell_horizon(session, provider, days, since);
         }
         Ok(Self { provider, posting, source, to, journal, since, until })
     }
@@ -120,7 +129,7 @@ impl Run {
             }
             (_, _) => (self.source.to_string(), dry_run::count(&self.source, feeds, session).await?),
         };
-        let report = Report::new(self.provider, to, self.posting.dry_run, Some(self.since), self.until, tally);
+        let report = Report::new(self.provider, to, self.posting.dry_run, self.since, self.until, tally);
         report.print(&session.terminal)?;
         if let Some(path) = &self.posting.report {
             page::write(&report, path)?;
@@ -130,6 +139,17 @@ impl Run {
             session.terminal.warn("the same command posts the failed ones again");
         }
         Ok(if report.rejected + report.failed > 0 { Ended::InPart } else { Ended::Done })
+    }
+}
+
+/// How far back the provider goes, said aloud.
+pub(crate) fn tell_horizon(session: &Session, provider: &str, days: i64, since: Micros) {
+    let horizon = now() - days * 86_400_000_000;
+    let said = format!("{provider} goes back {days} days, to {}", when::show(horizon));
+    if since < horizon {
+        session.terminal.warn(&format!("{said}: what is older is not there any more"));
+    } else {
+        session.terminal.note(&said);
     }
 }
 

@@ -3,17 +3,15 @@
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use clap::Args;
-use hookledger_core::{Micros, Secret};
+use hookledger_core::Micros;
 use jiff::Timestamp;
-use reqwest::{RequestBuilder, Url};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::ended::{BadInput, Ended};
+use crate::replay::api::{Api, body};
 use crate::replay::feed::{Delivery, Feed, Page};
-use crate::replay::pace::{Pace, http};
-use crate::replay::receiver::secure_url;
-use crate::replay::run::{Posting, Run, Span};
+use crate::replay::run::{Posting, Run, SpanArguments};
 use crate::session::Session;
 use crate::when;
 
@@ -31,7 +29,7 @@ const API_VERSION: &str = "2025-10-29.clover";
 #[derive(Debug, Args)]
 pub(crate) struct Stripe {
     #[command(flatten)]
-    span: Span,
+    span: SpanArguments,
     /// Of this type only, up to 20 of them
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
@@ -66,43 +64,30 @@ pub(crate) async fn run(arguments: Stripe, session: &mut Session) -> Result<Ende
     if !key.expose().starts_with(b"sk_") && !key.expose().starts_with(b"rk_") {
         return Err(BadInput("STRIPE_API_KEY is no API key: one begins with sk_ or rk_".to_owned()).into());
     }
-    let api = Api { base: secure_url(&api, "--api")?, key, http: http()?, pace: Pace::per_second(rate) };
+    let bearer = format!("Bearer {}", String::from_utf8_lossy(key.expose()));
+    let api = Api::new(&api, rate, ("authorization", bearer))?;
     let mut asked = types.clone();
     asked.extend(account.iter().cloned());
     for (flag, name) in [(undelivered, "undelivered"), (all_accounts, "all accounts"), (v2, "v2")] {
         asked.extend(flag.then(|| name.to_owned()));
     }
-    let run = Run::new(session, "Stripe", posting, &span, Some(HORIZON_DAYS), asked)?;
+    let run = Run::new(session, "Stripe", posting, span.into(), Some(HORIZON_DAYS), asked)?;
+    let since = run.since.unwrap_or_default();
 
     let mut accounts: Vec<Option<String>> = account.into_iter().map(Some).collect();
     if accounts.is_empty() {
         accounts.push(None);
     }
     if all_accounts {
-        accounts.extend(api.accounts().await?.into_iter().map(Some));
+        accounts.extend(self::accounts(&api).await?.into_iter().map(Some));
     }
     let lists = if v2 { vec![List::V1, List::V2] } else { vec![List::V1] };
     let feeds: Vec<Events> = accounts
         .iter()
         .flat_map(|account| lists.iter().map(move |list| (account.clone(), *list)))
-        .map(|(account, list)| Events {
-            api: &api,
-            list,
-            account,
-            types: &types,
-            undelivered,
-            since: run.since,
-            until: run.until,
-        })
+        .map(|(account, list)| Events { api: &api, list, account, types: &types, undelivered, since, until: run.until })
         .collect();
     run.all(&feeds, session).await
-}
-
-struct Api {
-    base: Url,
-    key: Secret,
-    http: reqwest::Client,
-    pace: Pace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,35 +132,17 @@ enum Created {
     Date(Timestamp),
 }
 
-impl Api {
-    fn get(&self, path: &str, query: &[(&str, String)], account: Option<&str>) -> Result<RequestBuilder> {
-        let mut url = self.base.join(path).context("Stripe named an address that is none")?;
-        // The key is for this place only, whatever an answer says.
-        if url.origin() != self.base.origin() {
-            anyhow::bail!("Stripe named an address elsewhere for the next page");
+async fn accounts(api: &Api) -> Result<Vec<String>> {
+    let mut accounts: Vec<String> = Vec::new();
+    loop {
+        let mut query = vec![("limit", PAGE.to_owned())];
+        query.extend(accounts.last().map(|last| ("starting_after", last.clone())));
+        let page = read(api.get("/v1/accounts", &query, &[]).await.context("cannot list connected accounts")?).await?;
+        for account in &page.data {
+            accounts.push(serde_json::from_str::<Head>(account.get())?.id);
         }
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
-        let get = self.http.get(url).bearer_auth(String::from_utf8_lossy(self.key.expose()));
-        // An account's events of v1 come as they were delivered; its own version has nothing to do with it.
-        let get = if path.starts_with("/v1/") { get } else { get.header("stripe-version", API_VERSION) };
-        Ok(account.into_iter().fold(get, |get, account| get.header("stripe-account", account)))
-    }
-
-    async fn accounts(&self) -> Result<Vec<String>> {
-        let mut accounts: Vec<String> = Vec::new();
-        loop {
-            let mut query = vec![("limit", PAGE.to_owned())];
-            query.extend(accounts.last().map(|last| ("starting_after", last.clone())));
-            let get = self.get("/v1/accounts", &query, None)?;
-            let page: Listed = read(self.pace.send(|| again(&get)).await.context("cannot list connected accounts")?).await?;
-            for account in &page.data {
-                accounts.push(serde_json::from_str::<Head>(account.get())?.id);
-            }
-            if !page.has_more || page.data.is_empty() {
-                return Ok(accounts);
-            }
+        if !page.has_more || page.data.is_empty() {
+            return Ok(accounts);
         }
     }
 }
@@ -198,8 +165,12 @@ impl Feed for Events<'_> {
             // It brings its own query.
             (List::V2, Some(address)) => (address, Vec::new()),
         };
-        let get = self.api.get(path, &query, self.account.as_deref())?;
-        let listed: Listed = read(self.api.pace.send(|| again(&get)).await.context("cannot list Stripe's events")?).await?;
+        let mut headers: Vec<(&str, &str)> = self.account.iter().map(|id| ("stripe-account", id.as_str())).collect();
+        // An account's events of v1 come as they were delivered; its own version has nothing to do with it.
+        if self.list == List::V2 {
+            headers.push(("stripe-version", API_VERSION));
+        }
+        let listed = read(self.api.get(path, &query, &headers).await.context("cannot list Stripe's events")?).await?;
         let deliveries = listed.data.iter().map(|event| delivery(event)).collect::<Result<Vec<_>>>()?;
         let next = match self.list {
             List::V1 => deliveries.last().filter(|_| listed.has_more).map(|last| last.id.clone()),
@@ -239,13 +210,8 @@ impl Events<'_> {
     }
 }
 
-/// A request without a body can always be cloned; were it not so, the original would fail and say why.
-fn again(request: &RequestBuilder) -> RequestBuilder {
-    request.try_clone().unwrap_or_else(|| reqwest::Client::new().get(""))
-}
-
 async fn read(response: reqwest::Response) -> Result<Listed> {
-    serde_json::from_slice(&response.bytes().await?).context("Stripe answered something else than a list")
+    serde_json::from_slice(&body(response).await?).context("Stripe answered something else than a list")
 }
 
 /// The event as Stripe lists it, which is as it was delivered except for `pending_webhooks`.

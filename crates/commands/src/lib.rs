@@ -4,6 +4,8 @@
 //! Invariants: an answer is bounded, and longer ones come in pages, each of which is asked for on its own; so whatever
 //! breaks between two of them loses nothing. What changes data leaves an audit row that says who asked.
 
+mod backfill;
+mod doctor;
 mod events;
 mod maintenance;
 mod place;
@@ -15,6 +17,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use backfill::Backfill;
+pub use doctor::{Doctor, Finding, State};
 pub use events::{History, HistoryEvent, Known, List, ObjectHistory, Show, Stats};
 pub use maintenance::{Prune, PrunedBatch, Purge};
 pub use place::Place;
@@ -52,6 +56,8 @@ pub async fn run(place: &mut Place, name: &str, arguments: Value) -> Result<Valu
         CountToRearm::NAME => answer::<CountToRearm>(place, arguments).await,
         Rearm::NAME => answer::<Rearm>(place, arguments).await,
         Purge::NAME => answer::<Purge>(place, arguments).await,
+        Backfill::NAME => answer::<Backfill>(place, arguments).await,
+        Doctor::NAME => answer::<Doctor>(place, arguments).await,
         Prune::NAME => answer::<Prune>(place, arguments).await,
         other => Err(CommandError::Unknown(other.to_owned())),
     }

@@ -6,11 +6,13 @@
 
 mod app_role;
 mod audit;
+mod backfill;
 mod claim;
 mod connect;
 mod error;
 mod events;
 mod guard;
+mod health;
 mod history;
 mod known;
 mod lease;
@@ -29,10 +31,12 @@ mod tls;
 mod work;
 
 pub use app_role::{AppRoleError, grant_app_role};
+pub use backfill::{BackfillBatch, BackfillFrom, VersionUnit};
 pub use connect::{CONNECT_TIMEOUT, ConnectError, DatabaseConfig, PEER_TIMEOUT, Tls, connect};
 pub use error::{LedgerError, without_values};
 pub use events::{EventFilter, EventPage, EventRow, Order, PAGE_ROWS_MAX, Position};
 pub use guard::{Guard, Tie};
+pub use health::Health;
 pub use history::{History, InForce, ObjectEvent};
 pub use lease::{Grant, LEASE_TERM_S, Lease};
 pub use ledger::{Ledger, Reconfigure};

@@ -42,3 +42,8 @@ async fn apply(client: &mut Client) -> Result<Vec<String>, refinery::Error> {
         Err(error) => Err(error),
     }
 }
+
+/// The names of this code's migrations, in their order.
+pub(crate) fn embedded_names() -> Vec<String> {
+    embedded::migrations::runner().get_migrations().iter().map(ToString::to_string).collect()
+}

@@ -11,6 +11,6 @@ mod visibility;
 
 pub use client::{OPERATION_MAX, client, client_from};
 pub use message::{Message, read_message};
-pub use queue::{DepthError, Enqueued, Queue};
+pub use queue::{DepthError, Enqueued, Queue, QueueSettings};
 pub use spill::{SPILL_BYTES_MAX, SpillError, SpillQueue};
 pub use visibility::{VISIBILITY_S_MAX, VisibilityError};

@@ -24,6 +24,14 @@ pub struct Enqueued {
     pub failed: Vec<(EventRef, String)>,
 }
 
+/// What decides how often a message is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueSettings {
+    pub visibility_s: Option<u64>,
+    /// After so many receives it goes to the dead-letter queue.
+    pub receives_max: Option<u64>,
+}
+
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read the depth of queue {url}")]
 pub struct DepthError {
@@ -76,6 +84,22 @@ impl Queue {
         let answer = asked.map_err(|e| failed(Some(e.into())))?;
         let depth = answer.attributes().and_then(|attributes| attributes.get(&name)).ok_or_else(|| failed(None))?;
         depth.parse().map_err(|e: std::num::ParseIntError| failed(Some(e.into())))
+    }
+
+    /// What the queue is set to; `None` for what it does not say.
+    pub async fn settings(&self) -> Result<QueueSettings, DepthError> {
+        let asked = self.client.get_queue_attributes().queue_url(&self.url).attribute_names(QueueAttributeName::All);
+        let answer = asked.send().await.map_err(|e| DepthError { url: self.url.clone(), source: Some(e.into()) })?;
+        let text = |name: &QueueAttributeName| answer.attributes().and_then(|all| all.get(name)).map(String::as_str);
+        let redrive: Option<serde_json::Value> =
+            text(&QueueAttributeName::RedrivePolicy).and_then(|policy| serde_json::from_str(policy).ok());
+        // SQS writes it as a number or as text, as it was set.
+        let receives = redrive.as_ref().map(|policy| &policy["maxReceiveCount"]);
+        let receives = receives.and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok()));
+        Ok(QueueSettings {
+            visibility_s: text(&QueueAttributeName::VisibilityTimeout).and_then(|seconds| seconds.parse().ok()),
+            receives_max: receives,
+        })
     }
 
     async fn send(&self, key: &EventRef) -> Result<usize, Failure> {

@@ -127,6 +127,42 @@ async fn pruning_refuses_what_a_provider_could_still_replay() {
 }
 
 #[tokio::test]
+async fn the_guard_learns_from_a_table_and_only_upwards() {
+    let mut ground = Ground::new("cli_backfill").await;
+    ground.claim_all(&[update("evt_1", 2_000, "c")]).await;
+    ground
+        .run(
+            "CREATE TABLE plan (plan_id text, changed timestamptz);
+             INSERT INTO plan SELECT 'p_' || n, 'epoch'::timestamptz + make_interval(secs => n) FROM generate_series(1, 1500) AS n;
+             INSERT INTO plan VALUES ('p_none', NULL), ('p_zero', 'epoch');
+             INSERT INTO webhook_object VALUES
+                ('stripe', '', 'plan', 'p_7', 1, false, 'evt_old', ARRAY['evt_old']),
+                ('stripe', '', 'plan', 'p_8', 9000000000, false, 'evt_new', ARRAY['evt_new']),
+                ('stripe', '', 'plan', 'p_9', 1, true, 'evt_del', ARRAY['evt_del'])",
+        )
+        .await;
+    let cli = Cli::on(&ground);
+    let backfill = "backfill-versions --source stripe --kind plan --table public.plan --id plan_id --version changed --json";
+    let expected = serde_json::json!({"rows": 1502, "unguarded": 1497, "behind": 1, "guarded": 2, "refused": ["p_none", "p_zero"],
+                                      "next": null});
+    let looked = cli.run(&format!("{backfill} --dry-run")).await;
+    assert_eq!((looked.code, &looked.json()[0]), (4, &expected), "{looked:?}");
+    ground.check_read("SELECT count(*) FROM webhook_object", "(3)").await;
+    assert_eq!(cli.run(&format!("{backfill} --yes")).await.json()[0], expected);
+    let again = &cli.run(&format!("{backfill} --yes")).await.json()[0];
+    assert_eq!((&again["unguarded"], &again["behind"], &again["guarded"]), (&0.into(), &0.into(), &1500.into()));
+    ground
+        .check_read(
+            "SELECT object_id, version, deleted FROM webhook_object WHERE object_id IN ('p_7', 'p_8', 'p_9', 'p_1500') ORDER BY 1",
+            "(p_1500,1500000000,f) (p_7,7000000,f) (p_8,9000000000,f) (p_9,1,t)",
+        )
+        .await;
+    ground.check_read("SELECT count(*) FROM webhook_object WHERE version <= 0", "(0)").await;
+    let seconds = "backfill-versions --source stripe --kind plan --table nowhere --id a --version b --unit seconds --yes";
+    assert_eq!(cli.run(seconds).await.code, 1);
+}
+
+#[tokio::test]
 async fn bad_input_gets_one_helpful_sentence() {
     let nowhere = Cli::with(&[]);
     let said = nowhere.run("events list").await;

@@ -48,6 +48,11 @@ impl Cli {
         Self { variables: variables.iter().chain(&[("USER", "alice")]).map(owned).collect() }
     }
 
+    pub(crate) fn and(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(built("hookledger").unwrap());
         command.args(arguments.split_whitespace()).env_clear().envs(self.variables.clone());

@@ -17,6 +17,21 @@ use tokio_postgres::Client;
 
 use crate::cli::scene::Cli;
 
+/// The harness's, and others.
+const SOURCES: &str = r#"
+[stripe]
+provider = "stripe"
+secrets = ["env:STRIPE_WEBHOOK_SECRET"]
+[github]
+provider = "github"
+secrets = ["env:WEBHOOK_SECRET"]
+[paddle]
+provider = "paddle"
+secrets = ["env:WEBHOOK_SECRET"]
+[shopify]
+provider = "shopify"
+secrets = ["env:WEBHOOK_SECRET"]
+"#;
 const ANY: usize = 1 << 20;
 pub(crate) const TOKEN: &str = "a replay token of more than thirty-two bytes";
 
@@ -38,7 +53,13 @@ impl Front {
     pub(crate) async fn new(name: &str) -> Self {
         let url = Postgres::shared().unwrap().database(&format!("replay_{name}")).unwrap();
         let emulator = emulator();
-        let options = DeploymentOptions { receivers: 4, ..DeploymentOptions::default() }.variable("REPLAY_TOKEN", TOKEN);
+        let folder = tempfile::tempdir().unwrap();
+        let sources = folder.path().join("sources.toml");
+        std::fs::write(&sources, SOURCES).unwrap();
+        let options = DeploymentOptions { receivers: 4, ..DeploymentOptions::default() }
+            .variable("REPLAY_TOKEN", TOKEN)
+            .variable("SOURCES_FILE", &sources.display().to_string())
+            .variable("WEBHOOK_SECRET", "a secret that no test signs with");
         let hookledger = Deployment::start(&url, emulator, options).await.unwrap();
         let sql = hookledger.database().await.unwrap();
         let (gate, refusals) = (Gate::new(Mutex::new(Arc::new(Semaphore::new(ANY)))), Arc::new(AtomicUsize::new(0)));
@@ -47,7 +68,7 @@ impl Front {
         let mut servers = JoinSet::new();
         let behind = (hookledger.receiver.clone(), gate.clone(), refusals.clone());
         servers.spawn(serve(listener, move |request| pass(behind.clone(), request)));
-        Self { url, hookledger, sql, gate, refusals, folder: tempfile::tempdir().unwrap(), servers }
+        Self { url, hookledger, sql, gate, refusals, folder, servers }
     }
 
     /// With what a replay needs in its environment, and the ledger for a dry run.
@@ -57,6 +78,7 @@ impl Front {
             ("DATABASE_TLS", "disable"),
             ("REPLAY_TOKEN", TOKEN),
             ("STRIPE_API_KEY", super::fake_stripe::KEY),
+            ("SOURCES_FILE", &self.path("sources.toml")),
         ])
     }
 
@@ -103,7 +125,8 @@ async fn pass((receiver, gate, refusals): (Arc<Function>, Gate, Arc<AtomicUsize>
     if refuses {
         return Some(Answer::new(503, "{}").header("retry-after", "0"));
     }
-    let request = HttpRequest { method: "POST", path: request.target, headers: request.headers, body: request.body };
+    let method = if request.method == "GET" { "GET" } else { "POST" };
+    let request = HttpRequest { method, path: request.target, headers: request.headers, body: request.body };
     let answer = deliver(&receiver, &request).await;
     Some(Answer::new(answer.status, answer.body))
 }

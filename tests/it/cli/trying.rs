@@ -1,0 +1,68 @@
+//! Trying a deployment out: the doctor, and deliveries that are signed by hand.
+
+use hookledger_harness::deployment::STRIPE_SECRET;
+
+use super::replay::front::Front;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_says_what_is_right_and_how_to_mend_the_rest() {
+    let front = Front::new("doctor").await;
+    let emulator: Vec<(String, String)> =
+        hookledger_harness::Emulator::CREDENTIALS.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let mut cli = front
+        .cli()
+        .and("QUEUE_URL", &front.hookledger.queue_url)
+        .and("AWS_ENDPOINT_URL", front.hookledger.sqs.endpoint())
+        .and("STRIPE_WEBHOOK_SECRET", "sk_live_0123456789abcdef")
+        .and("WEBHOOK_SECRET", "a secret that no test signs with");
+    for (name, value) in emulator {
+        cli = cli.and(&name, value);
+    }
+    let seen = cli.run(&format!("doctor --to {}", front.url)).await;
+    assert_eq!(seen.code, 4, "{seen:?}");
+    for (mark, subject, told) in [
+        ("ok", "database", "Postgres"),
+        ("note", "database TLS", "this machine only"),
+        ("ok", "clocks", "within 5 s"),
+        ("ok", "migrations", "all of this version"),
+        ("ok", "payload partitions", "has one"),
+        ("ok", "backlog", "none"),
+        ("ok", "dead letters", "none"),
+        ("ok", "queue", "0 messages wait"),
+        // The harness's queue is impatient, so that crashes are made up for sooner.
+        ("WRONG", "queue visibility", "1 s: it must be 180 s or more"),
+        ("note", "queue redrive", "no dead-letter queue"),
+        ("WRONG", "secret of stripe", "API key"),
+        ("ok", "secret of github", "env:WEBHOOK_SECRET"),
+        ("ok", "replay token", "set"),
+        ("ok", "receiver", "it answers"),
+        ("ok", "receiver for stripe", "refuses what is not signed"),
+    ] {
+        let line = seen.out.lines().find(|line| line.get(7..).is_some_and(|l| l.starts_with(&format!("{subject:<20} "))));
+        let line = line.unwrap_or_else(|| panic!("{subject} in {seen:?}"));
+        assert!(line.starts_with(mark) && line.contains(told), "{mark} {told}: {line}");
+    }
+    assert!(!seen.out.contains("sk_live"), "{seen:?}");
+
+    let empty = hookledger_harness::Postgres::shared().unwrap().database("cli_doctor_empty").unwrap();
+    let seen = super::scene::Cli::with(&[("DATABASE_URL", &empty), ("DATABASE_TLS", "disable")]).run("doctor").await;
+    assert!(seen.out.contains("WRONG  migrations           V1__ledger, V2"), "{seen:?}");
+    let away = super::scene::Cli::with(&[("DATABASE_URL", "postgres://a@127.0.0.1:1/b"), ("DATABASE_TLS", "disable")]);
+    assert!(away.run("doctor").await.out.contains("is it running"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_delivery_that_was_signed_by_hand_is_taken() {
+    let front = Front::new("sign").await;
+    let body = front.path("it's a body.json");
+    std::fs::write(&body, r#"{"id":"evt_hand","object":"event","type":"a.b","created":1}"#).unwrap();
+    let cli = front.cli().and("STRIPE_WEBHOOK_SECRET", STRIPE_SECRET);
+    let mut command = cli.command(&format!("sign stripe --to {} --body", front.url));
+    let output = command.arg(&body).output().await.unwrap();
+    let curl = String::from_utf8(output.stdout).unwrap();
+    assert!(curl.starts_with("curl -i ") && !curl.contains(STRIPE_SECRET), "{curl}");
+    let ran = tokio::process::Command::new("sh").args(["-c", &curl]).output().await.unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(said.contains(r#""outcome":"accepted""#), "{said} {}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(front.count("event_id = 'evt_hand' AND via = 'webhook'").await, 1);
+}
