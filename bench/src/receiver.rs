@@ -6,7 +6,7 @@ mod tables;
 
 use std::time::Duration;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use bytes::Bytes;
 use hookledger_harness::lambda::Function;
 
@@ -131,7 +131,9 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
 async fn warm_up(function: &Function, environments: usize) -> anyhow::Result<()> {
     let payloads = || (0..environments).map(|_| delivery(&new_id()));
     for _ in 0..100 {
-        futures_util::future::try_join_all(payloads().map(|payload| function.invoke(payload))).await?;
+        futures_util::future::try_join_all(payloads().map(|payload| function.invoke(payload)))
+            .await
+            .with_context(|| format!("warm up {}: {}", function.name(), function.output()))?;
     }
     ensure!(function.process_ids().len() == environments, "{} has not {environments} environments", function.name());
     Ok(())

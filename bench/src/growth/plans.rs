@@ -61,8 +61,9 @@ fn shortened(log: &str) -> String {
         if query.is_empty() || seen.contains(&query) {
             continue;
         }
-        let first = query.iter().find(|line| line.len() > "\tQuery Text: ".len()).copied().unwrap_or_default();
-        text.push_str(&format!("\n  {}\n", first.trim_start_matches("\tQuery Text:").trim()));
+        let mut lines = query.iter().map(|line| line.trim_start_matches("\tQuery Text:").trim());
+        let first = lines.find(|line| !line.is_empty()).unwrap_or_default();
+        text.push_str(&format!("\n  {first}\n"));
         plan.iter().for_each(|line| text.push_str(&format!("    {}\n", line.trim_start_matches('\t'))));
         seen.push(query);
     }
