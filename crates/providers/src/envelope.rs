@@ -23,6 +23,9 @@ use crate::rejection::Rejection;
 pub(crate) struct Envelope {
     /// The array of events: `root:/events`, or `root:` where the body is the array.
     pub(crate) events: Option<Place>,
+    /// Arrays within one of them, the outer first, of which each member is an event with the rest of what surrounds it.
+    #[serde(default, deserialize_with = "one_or_many")]
+    pub(crate) split: Vec<Place>,
     /// The first that applies forms the id.
     #[serde(deserialize_with = "one_or_many")]
     pub(crate) id: Vec<IdRule>,
@@ -87,7 +90,7 @@ impl Envelope {
         let own = [&mut self.events, &mut self.account, &mut self.version, &mut self.livemode, &mut self.testmode]
             .into_iter()
             .flatten();
-        for place in ids.chain(&mut self.event_type).chain(own) {
+        for place in ids.chain(&mut self.event_type).chain(&mut self.split).chain(own) {
             place.bind(wanted)?;
         }
         if let Some(condition) = &mut self.deleted_when {

@@ -4,6 +4,7 @@
 //! this program call an address of its choice; and a key that was fetched for one delivery proves that delivery only.
 
 use hookledger_core::Secret;
+use http::Method;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use crate::rejection::Rejection;
 use crate::request::SignedRequest;
 use crate::settings::Settings;
 use crate::sources::Source;
+use crate::verify::REPLAY_TOKEN;
 
 /// Longest answer that may be a key, in bytes.
 pub const KEY_BYTES_MAX: usize = 64 << 10;
@@ -80,17 +82,22 @@ struct Jwk {
     expired_at: Option<i64>,
 }
 
-/// The key that `request` needs, `None` where the source has its own secrets. A delivery that names no key, or one outside
-/// of what is pinned, is refused like any other that is not signed.
+/// The key that `request` needs, `None` where the source has its own secrets, and for a replay and what is no delivery at
+/// all: those need none. A delivery that names no key, or one outside of what is pinned, is refused like any other that is
+/// not signed.
 pub fn key_fetch(source: &Source, request: &SignedRequest) -> Result<Option<KeyFetch>, Rejection> {
     let Some(fetched) = &source.provider.definition.fetched_key else { return Ok(None) };
+    if request.method != Method::POST || request.headers.contains_key(REPLAY_TOKEN) {
+        return Ok(None);
+    }
     if request.body.len() > source.body_bytes_max() {
         return Err(Rejection::TooLarge);
     }
     let no_signature = |_| Rejection::NoSignature;
     let text = if fetched.at.is_in_body() {
         let opened = Opened::new(&source.provider, request).map_err(no_signature)?;
-        let found = opened.item(opened.whole()).map_err(no_signature)?;
+        let whole = opened.whole();
+        let found = opened.item(&whole).map_err(no_signature)?;
         let facts = Facts { item: &found, ..Facts::unopened(request, 0) };
         fetched.at.text(&facts).map_err(no_signature)?.map(|text| text.into_owned())
     } else {

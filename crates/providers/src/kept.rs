@@ -16,7 +16,7 @@ pub(crate) fn parts(
     provider: &Provider,
     facts: &Facts<'_>,
     opened: &Opened<'_>,
-    item: &str,
+    item: &Bytes,
 ) -> (Vec<(String, String)>, Bytes) {
     let request = facts.request;
     let unwrapped = request.is_form() && opened.json.is_some();
@@ -30,8 +30,7 @@ pub(crate) fn parts(
         }
     }
     let body = match &opened.json {
-        Some(json) if provider.definition.event.events.is_some() => json.slice_ref(item.as_bytes()),
-        Some(json) => json.clone(),
+        Some(_) => item.clone(),
         None => request.body.clone(),
     };
     (headers, redacted(provider, facts, body, opened.json.is_some()))

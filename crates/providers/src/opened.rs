@@ -7,8 +7,12 @@ use bytes::Bytes;
 
 use crate::definition::{Payload, Provider};
 use crate::facts::{Facts, Form};
-use crate::fields::{Fields, Found, Malformed, items};
+use crate::fields::{Fields, Found, Malformed, items, one_by_one};
+use crate::place::Place;
 use crate::request::SignedRequest;
+
+/// For what surrounds an array is repeated with each of its members.
+const SPLIT_BYTES_MAX: usize = 32 << 20;
 
 pub(crate) struct Opened<'a> {
     provider: &'a Provider,
@@ -53,29 +57,50 @@ impl<'a> Opened<'a> {
 
     /// The events as they are written: one, unless the provider sends several at once. A replayed event of such a provider
     /// comes alone, as it was stored.
-    pub(crate) fn items<'o>(&'o self, root: &'o Found<'o>, is_replay: bool) -> Result<Vec<&'o str>, Malformed> {
-        let Some(events) = &self.provider.definition.event.events else { return Ok(vec![self.whole()]) };
-        let facts = self.facts(root, root, 0);
-        match events.json(&facts) {
-            Some(array) if array.starts_with('[') => items(array),
-            _ if is_replay => Ok(vec![self.whole()]),
-            _ => Err(Malformed),
-        }
+    pub(crate) fn items(&self, root: &Found<'_>, is_replay: bool) -> Result<Vec<Bytes>, Malformed> {
+        let (Some(events), Some(json)) = (&self.provider.definition.event.events, &self.json) else {
+            return Ok(vec![self.whole()]);
+        };
+        let items = match events.json(&self.facts(root, root, 0)) {
+            Some(array) if array.starts_with('[') => {
+                items(array)?.into_iter().map(|item| json.slice_ref(item.as_bytes())).collect()
+            }
+            Some(_) | None if is_replay => vec![self.whole()],
+            Some(_) | None => return Err(Malformed),
+        };
+        self.provider.definition.event.split.iter().try_fold(items, |items, array| self.split(items, array, root))
     }
 
-    /// The JSON as text; nothing where there is none, or where it is not UTF-8.
-    pub(crate) fn whole(&self) -> &str {
-        match self.json.as_deref().map(std::str::from_utf8) {
-            Some(Ok(text)) => text,
-            Some(Err(_)) | None => "",
-        }
+    /// The JSON; nothing where there is none.
+    pub(crate) fn whole(&self) -> Bytes {
+        self.json.clone().unwrap_or_default()
     }
 
     /// The fields that are looked for in one event.
-    pub(crate) fn item<'o>(&'o self, item: &'o str) -> Result<Found<'o>, Malformed> {
-        let json =
-            if self.provider.definition.event.events.is_some() { Some(item.as_bytes()) } else { self.json.as_deref() };
-        self.find(&self.provider.wanted.item, json)
+    pub(crate) fn item<'o>(&self, item: &'o Bytes) -> Result<Found<'o>, Malformed> {
+        self.find(&self.provider.wanted.item, self.json.as_ref().map(|_| &**item))
+    }
+
+    /// Each item as often as its array at this place has members, with one of them in it.
+    fn split(&self, items: Vec<Bytes>, array: &Place, root: &Found<'_>) -> Result<Vec<Bytes>, Malformed> {
+        let mut parts = Vec::with_capacity(items.len());
+        let mut bytes = 0;
+        for item in items {
+            let found = self.item(&item)?;
+            match array.json(&self.facts(root, &found, 0)) {
+                Some(array) if array.starts_with('[') => {
+                    for part in one_by_one(&item, array)? {
+                        bytes += part.len();
+                        if bytes > SPLIT_BYTES_MAX {
+                            return Err(Malformed);
+                        }
+                        parts.push(Bytes::from(part));
+                    }
+                }
+                Some(_) | None => parts.push(item),
+            }
+        }
+        Ok(parts)
     }
 
     fn find<'o>(&self, fields: &Fields, json: Option<&'o [u8]>) -> Result<Found<'o>, Malformed> {

@@ -4,6 +4,8 @@
 use hookledger_core::Event;
 use serde::Deserialize;
 
+use crate::sources::Source;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Confirmation {
@@ -13,10 +15,15 @@ struct Confirmation {
     token: String,
 }
 
-/// The URL whose `GET` confirms the subscription that `event` asks for; `None` for any other event. SNS waits three days.
-pub fn sns_confirmation_url(event: &Event) -> Option<String> {
+/// The URL whose `GET` confirms the subscription that `event` of `source` asks for; `None` for any other event. Confirming
+/// twice does what once does. SNS waits three days.
+pub fn sns_confirmation_url(source: &Source, event: &Event) -> Option<String> {
+    if event.event_type != "SubscriptionConfirmation" {
+        return None;
+    }
     let Confirmation { message_type, topic_arn, token } = event.json().ok()?;
-    if message_type != "SubscriptionConfirmation" {
+    // No other provider's source has topics. A replay was not held against them.
+    if message_type != event.event_type || !source.settings.topic_arn.contains(&topic_arn) {
         return None;
     }
     let mut arn = topic_arn.split(':');
@@ -38,7 +45,12 @@ pub fn sns_confirmation_url(event: &Event) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sources::Sources;
     use hookledger_core::{EventId, Lifecycle, SourceName, Via};
+
+    fn source(toml: &str) -> Source {
+        Sources::parse(&format!("[sns]\n{toml}")).unwrap().get("sns").unwrap().clone()
+    }
 
     fn event(message_type: &str, topic: &str) -> Event {
         let body = format!(
@@ -60,7 +72,10 @@ mod tests {
 
     #[test]
     fn the_url_is_made_of_what_was_signed() {
-        let url = |topic| sns_confirmation_url(&event("SubscriptionConfirmation", topic));
+        let url = |topic: &str| {
+            let sns = source(&format!("provider = \"aws-sns\"\ntopic_arn = [{topic:?}, \"x\"]"));
+            sns_confirmation_url(&sns, &event("SubscriptionConfirmation", topic))
+        };
         assert_eq!(
             url("arn:aws:sns:eu-west-1:1:t").unwrap(),
             "https://sns.eu-west-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=arn%3Aaws%3Asns%3Aeu-west-1%3A1%3At&Token=a%26b"
@@ -69,6 +84,20 @@ mod tests {
         for bad in ["", "arn:aws:sns", "arn:aws:sns:evil.io/#:1:t", "arn:other:sns:eu-west-1:1:t", "arn:aws:sns::1:t"] {
             assert_eq!(url(bad), None, "{bad}");
         }
-        assert_eq!(sns_confirmation_url(&event("Notification", "arn:aws:sns:eu-west-1:1:t")), None);
+    }
+
+    #[test]
+    fn nothing_is_confirmed_but_the_source_s_own_topics() {
+        let sns = source("provider = \"aws-sns\"\ntopic_arn = \"arn:aws:sns:eu-west-1:1:ours\"");
+        let github = source("provider = \"github\"\nsecrets = [\"env:S\"]");
+        for (source, message_type, topic, confirmed) in [
+            (&sns, "SubscriptionConfirmation", "arn:aws:sns:eu-west-1:1:ours", true),
+            (&sns, "SubscriptionConfirmation", "arn:aws:sns:eu-west-1:1:theirs", false),
+            (&sns, "UnsubscribeConfirmation", "arn:aws:sns:eu-west-1:1:ours", false),
+            (&sns, "Notification", "arn:aws:sns:eu-west-1:1:ours", false),
+            (&github, "SubscriptionConfirmation", "arn:aws:sns:eu-west-1:1:ours", false),
+        ] {
+            assert_eq!(sns_confirmation_url(source, &event(message_type, topic)).is_some(), confirmed, "{topic}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use bytes::Bytes;
 use hookledger_core::{Proof, Secret, VerifiedEvent};
 use http::{HeaderName, Method};
 
@@ -14,7 +15,7 @@ use crate::request::SignedRequest;
 use crate::sources::Source;
 
 /// Carries the operator's replay token.
-const REPLAY_TOKEN: HeaderName = HeaderName::from_static("x-replay-token");
+pub(crate) const REPLAY_TOKEN: HeaderName = HeaderName::from_static("x-replay-token");
 
 /// What a genuine delivery is.
 #[derive(Debug)]
@@ -156,7 +157,7 @@ fn events(
     source: &Source,
     proof: &Proof,
     opened: &Opened<'_>,
-    items: &[&str],
+    items: &[Bytes],
     each: &[Facts<'_>],
 ) -> Result<Verified, Rejection> {
     let envelope = &source.provider.definition.event;

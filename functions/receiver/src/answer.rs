@@ -31,6 +31,18 @@ pub(crate) fn ignored() -> Response<Body> {
     json_response(StatusCode::OK, &json!({ "outcome": "ignored" }))
 }
 
+/// Some providers take an answer's body for a message to somebody, or insist on none; others on a status of their own.
+pub(crate) fn as_wanted(accepted_status: Option<u16>, response: Response<Body>) -> Response<Body> {
+    match accepted_status.and_then(|status| StatusCode::from_u16(status).ok()) {
+        Some(status) if response.status().is_success() => {
+            let mut empty = Response::new(Body::Empty);
+            *empty.status_mut() = status;
+            empty
+        }
+        Some(_) | None => response,
+    }
+}
+
 pub(crate) fn healthy() -> Response<Body> {
     json_response(StatusCode::OK, &json!({ "status": "ok" }))
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use hookledger_core::{Claim, ClaimMode, EventRef, Secret, VerifiedEvent};
 use hookledger_ledger::Ledger;
-use hookledger_providers::{Rejection, SignedRequest, Source, Sources, Verified, verify};
+use hookledger_providers::{Rejection, SignedRequest, Source, Sources, Verified, key_fetch, verify};
 use hookledger_queue::{Queue, SpillError, SpillQueue};
-use hookledger_runtime::{Hint, SecretStore, SecretsError, now};
+use hookledger_runtime::{FetchedKeys, Hint, KeyError, SecretStore, SecretsError, now};
 use lambda_http::http::Method;
 use lambda_http::{Body, Request, Response};
 use tokio::time::timeout;
@@ -26,6 +26,7 @@ pub struct Receiver {
     pub spill: Option<SpillQueue>,
     pub sources: Sources,
     pub secrets: SecretStore,
+    pub fetched_keys: FetchedKeys,
     pub replay_token: Option<Secret>,
     pub claim_mode: ClaimMode,
     pub hint: Hint,
@@ -48,13 +49,14 @@ impl Receiver {
     async fn deliver(&mut self, request: Request, name: &str, report: &mut Report) -> Response<Body> {
         let Some(source) = self.sources.get(name) else { return answer::not_found() };
         report.source(source.name());
+        let accepted_status = source.accepted_status();
         let request = signed_request(request, name);
         match self.verify(source, &request).await {
-            Ok(Verified::Events(events)) => self.take(&events, report).await,
+            Ok(Verified::Events(events)) => answer::as_wanted(accepted_status, self.take(&events, report).await),
             Ok(Verified::Handshake(handshake)) => answer::handshake(handshake),
             Ok(Verified::Ignored { reason }) => {
                 report.ignored(reason);
-                answer::ignored()
+                answer::as_wanted(accepted_status, answer::ignored())
             }
             Err(Unverified::Rejected(rejection)) => {
                 report.rejected(rejection.reason());
@@ -64,6 +66,16 @@ impl Receiver {
                 report.error("cannot read the source's secrets", &error);
                 answer::unavailable()
             }
+            Err(Unverified::NoKey(error)) => {
+                report.error("cannot fetch the key of a delivery", &error);
+                match error {
+                    KeyError::Refused { .. } => {
+                        report.rejected(Rejection::BadSignature.reason());
+                        answer::rejected(&Rejection::BadSignature)
+                    }
+                    KeyError::Unavailable { .. } => answer::unavailable(),
+                }
+            }
         }
     }
 
@@ -71,6 +83,10 @@ impl Receiver {
         let now = now();
         let secrets = self.secrets.secrets_for(source, now).await.map_err(Unverified::NoSecrets)?;
         let check = |secrets: &[Secret]| verify(source, request, secrets, self.replay_token.as_ref(), now / 1_000_000);
+        if let Some(fetch) = key_fetch(source, request).map_err(Unverified::Rejected)? {
+            let key = self.fetched_keys.key(&fetch, &secrets, now).await.map_err(Unverified::NoKey)?;
+            return check(&[key]).map_err(Unverified::Rejected);
+        }
         match check(&secrets) {
             // The secret may have been rotated since it was fetched.
             Err(Rejection::BadSignature) => match self.secrets.refetch_after_failure(source, now).await {
@@ -155,6 +171,7 @@ impl Receiver {
 enum Unverified {
     Rejected(Rejection),
     NoSecrets(SecretsError),
+    NoKey(KeyError),
 }
 
 fn needs_message(claim: Claim) -> bool {

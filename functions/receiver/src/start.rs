@@ -3,8 +3,8 @@
 use anyhow::Result;
 use hookledger_queue::{Queue, SpillQueue, client};
 use hookledger_runtime::{
-    DatabaseSettings, Env, Hint, Queues, SecretStore, Vault, claim_mode, load_sources, now, open_ledger, replay_token,
-    secrets_ttl_s,
+    DatabaseSettings, Env, FetchedKeys, Hint, Https, Queues, SecretStore, Vault, claim_mode, load_sources, now, open_ledger,
+    replay_token, secrets_ttl_s,
 };
 
 use crate::receive::{CLAIM_WITHIN, Receiver};
@@ -20,6 +20,7 @@ impl Receiver {
             queue: Queue::new(sqs.clone(), queues.event),
             spill: queues.spill.map(|url| SpillQueue::new(sqs, url)),
             secrets: secrets?,
+            fetched_keys: FetchedKeys::new(Https::new()),
             sources,
             replay_token: replay_token(env)?,
             claim_mode: claim_mode(env)?,

@@ -5,8 +5,10 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use hookledger_core::{Candidate, Event, HandlerError, Ordering, Outcome};
 use hookledger_ledger::{Guard, Tie, Work};
-use hookledger_providers::Source;
+use hookledger_providers::{Source, sns_confirmation_url};
+use hookledger_runtime::Https;
 
+use crate::confirm::confirm;
 use crate::route::{Apply, Route};
 
 /// What became of an event, before it is committed.
@@ -28,7 +30,11 @@ pub(crate) async fn apply(
     route: Option<&Route>,
     source: &Source,
     event: &Event,
+    https: &Https,
 ) -> Result<Applied, HandlerError> {
+    if let Some(url) = sns_confirmation_url(source, event) {
+        return confirm(https, &url).await.map(Applied::as_told);
+    }
     let Some(route) = route else { return Ok(Applied::as_told(Outcome::Ignored)) };
     match route.ordering {
         Ordering::Delta => run(work, route.apply, event).await.map(Applied::as_told),

@@ -9,7 +9,7 @@ use hookledger_core::{ClaimMode, EventRef, VerifiedEvent};
 use hookledger_ledger::Ledger;
 use hookledger_providers::Sources;
 use hookledger_queue::{Message, Queue, read_message};
-use hookledger_runtime::Hint;
+use hookledger_runtime::{Hint, Https};
 use tokio::time::Instant;
 
 use crate::FUNCTION_TIMEOUT_S;
@@ -28,6 +28,7 @@ pub struct Worker {
     pub queues: Vec<Queue>,
     pub claim_mode: ClaimMode,
     pub hint: Hint,
+    pub https: Https,
 }
 
 impl Worker {

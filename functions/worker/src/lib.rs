@@ -4,7 +4,9 @@
 //! logic lives in [`handlers`].
 
 mod apply;
+mod attempt;
 mod batch;
+mod confirm;
 pub mod handlers;
 mod process;
 mod report;

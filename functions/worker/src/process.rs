@@ -9,19 +9,16 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 use hookledger_core::{EventRef, HandlerError, ObjectKey, RetryPolicy, Settlement};
-use hookledger_ledger::{Done, Fenced, Grant, Lease, LedgerError, NotSettled, Unsettled, Work};
-use hookledger_providers::{Source, Sources};
+use hookledger_ledger::{Fenced, Grant, Lease};
+use hookledger_providers::Source;
 use hookledger_runtime::error_chain;
-use tokio::time::{Instant, timeout};
-use tokio_postgres::error::SqlState;
+use tokio::time::Instant;
 
-use crate::apply::{Applied, apply};
+use crate::attempt::{Why, is_contention};
 use crate::batch::Worker;
 use crate::report::Report;
 use crate::route::Route;
 
-/// How long one handler may take. Twice this, with what is around it, fits the function's time.
-const HANDLER_TIMEOUT: Duration = Duration::from_secs(10);
 /// No event is begun with less than this left.
 const TIME_FOR_ONE: Duration = Duration::from_secs(11);
 /// Deadlocks and serialization failures are nobody's fault, so they are tried again within the attempt.
@@ -188,31 +185,6 @@ impl Worker {
         Verdict::Unknown
     }
 
-    /// Leased events in one transaction: all of them are settled, or nothing has happened.
-    async fn attempt(&mut self, leases: Vec<Lease>) -> Result<Vec<Settled>, Failed> {
-        let work = match self.ledger.begin().await {
-            Ok(work) => work,
-            Err(error) => return Err(Failed { leases, why: Why::Handler(error.into()) }),
-        };
-        match timeout(HANDLER_TIMEOUT, apply_all(&work, self.routes, &self.sources, &leases)).await {
-            Ok(Ok(applied)) => {
-                let outcomes = applied.iter().map(|applied| applied.outcome);
-                match work.settle(leases.into_iter().zip(outcomes).collect()).await {
-                    Ok(done) => Ok(done.into_iter().zip(applied).map(|(done, applied)| Settled { done, applied }).collect()),
-                    Err(Unsettled { leases, why }) => Err(Failed { leases, why: why.into() }),
-                }
-            }
-            Ok(Err(error)) => Err(Failed { leases, why: Why::Handler(error) }),
-            Err(_) => {
-                drop(work);
-                // The statement that never came back would hold up the next one on this connection.
-                self.ledger.disconnect();
-                let error = HandlerError::retryable(format!("no end after {} s", HANDLER_TIMEOUT.as_secs()));
-                Err(Failed { leases, why: Why::Handler(error) })
-            }
-        }
-    }
-
     async fn record(&mut self, leases: Vec<Lease>, error: &HandlerError, report: &mut Report) -> Verdict {
         let mut verdict = Verdict::Unknown;
         for lease in leases {
@@ -260,62 +232,8 @@ fn unknown(key: &EventRef, report: &mut Report) -> Verdict {
     Verdict::Gone
 }
 
-/// An event that is settled, and how.
-pub(crate) struct Settled {
-    pub(crate) done: Done,
-    pub(crate) applied: Applied,
-}
-
-struct Failed {
-    leases: Vec<Lease>,
-    why: Why,
-}
-
-enum Why {
-    /// Nothing was committed.
-    Handler(HandlerError),
-    LeaseLost,
-    /// The connection broke at the commit.
-    CommitUnknown(LedgerError),
-}
-
-impl From<NotSettled> for Why {
-    fn from(why: NotSettled) -> Self {
-        match why {
-            NotSettled::LeaseLost => Self::LeaseLost,
-            NotSettled::CommitUnknown(error) => Self::CommitUnknown(error),
-            NotSettled::Refused(error) => Self::Handler(error.into()),
-        }
-    }
-}
-
-async fn apply_all(
-    work: &Work<'_>,
-    routes: &[Route],
-    sources: &Sources,
-    leases: &[Lease],
-) -> Result<Vec<Applied>, HandlerError> {
-    let mut applied = Vec::with_capacity(leases.len());
-    for lease in leases {
-        let event = lease.event.as_ref().ok_or_else(|| HandlerError::permanent("its payload is past retention"))?;
-        let source = sources.get(event.source.as_str());
-        let source = source.ok_or_else(|| HandlerError::permanent("its source is not configured any more"))?;
-        applied.push(apply(work, routes.iter().find(|route| route.takes(event)), source, event).await?);
-    }
-    Ok(applied)
-}
-
 fn object_of(lease: &Lease) -> Option<&ObjectKey> {
     lease.event.as_ref()?.object.as_ref()
-}
-
-/// Whether two transactions were in each other's way.
-fn is_contention(reason: &(dyn std::error::Error + 'static)) -> bool {
-    let mut errors = std::iter::successors(Some(reason), |error| error.source());
-    errors.any(|error| {
-        let code = error.downcast_ref::<tokio_postgres::Error>().and_then(tokio_postgres::Error::code);
-        code == Some(&SqlState::T_R_DEADLOCK_DETECTED) || code == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
-    })
 }
 
 /// Uniform in `0.0..1.0`. The standard library seeds each hasher's state at random.

@@ -7,7 +7,7 @@ use hookledger_core::{EventRef, Outcome};
 use hookledger_runtime::{Metric, Record, error_chain};
 use lambda_runtime::tracing::warn;
 
-use crate::process::Settled;
+use crate::attempt::Settled;
 
 pub(crate) struct Report {
     record: Record,

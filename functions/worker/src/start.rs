@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hookledger_queue::{Queue, client};
-use hookledger_runtime::{DatabaseSettings, Env, Hint, Queues, claim_mode, load_sources, open_ledger};
+use hookledger_runtime::{DatabaseSettings, Env, Hint, Https, Queues, claim_mode, load_sources, open_ledger};
 
 use crate::batch::Worker;
 use crate::handlers::ROUTES;
@@ -24,6 +24,7 @@ impl Worker {
             queues: urls.map(|url| Queue::new(sqs.clone(), url)).collect(),
             claim_mode: claim_mode(env)?,
             hint: Hint::read(env)?,
+            https: Https::new(),
         })
     }
 }

@@ -5,7 +5,7 @@ use hookledger_harness::{Emulator, sign};
 use hookledger_ledger::Ledger;
 use hookledger_providers::Sources;
 use hookledger_queue::{Queue, SpillQueue};
-use hookledger_runtime::{Env, Hint, SecretStore, Vault, now, replay_token};
+use hookledger_runtime::{Env, FetchedKeys, Hint, Https, SecretStore, Vault, now, replay_token};
 use lambda_http::request::from_str;
 use receiver::Receiver;
 use serde_json::{Value, json};
@@ -62,6 +62,7 @@ pub(crate) async fn receiver_with(ledger: Ledger, endpoint: &str, queue: &str, s
         queue: Queue::new(client.clone(), queue.to_owned()),
         spill: Some(SpillQueue::new(client, spill.to_owned())),
         secrets: SecretStore::load(&sources, &env, Vault::new(), 300, now()).await.unwrap(),
+        fetched_keys: FetchedKeys::new(Https::new()),
         sources,
         replay_token: replay_token(&env).unwrap(),
         claim_mode: ClaimMode::Enforce,

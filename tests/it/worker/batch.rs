@@ -4,7 +4,7 @@ use aws_lambda_events::sqs::SqsEvent;
 use hookledger_core::{ClaimMode, EventRef};
 use hookledger_providers::Sources;
 use hookledger_queue::Queue;
-use hookledger_runtime::{Env, Hint};
+use hookledger_runtime::{Env, Hint, Https};
 use serde_json::json;
 use worker::{Route, Worker};
 
@@ -28,6 +28,7 @@ impl Ground {
             routes,
             queues,
             claim_mode: ClaimMode::Enforce,
+            https: Https::new(),
             hint: Hint::read(&Env::new(|_| None)).unwrap(),
         }
     }
