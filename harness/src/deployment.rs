@@ -72,8 +72,8 @@ impl Deployment {
     /// Migrates the empty database at `database_url`, on 127.0.0.1, and makes queues of its own in `emulator`. Functions start
     /// when they are invoked. Needs a tokio runtime that goes on while it is used: one with several threads.
     pub async fn start(database_url: &str, emulator: Arc<Emulator>, options: DeploymentOptions) -> anyhow::Result<Self> {
-        let folder =
-            tempfile::Builder::new().prefix("hookledger-functions-").tempdir().context("make a temporary folder")?;
+        // Within the emulator's, whose watchdog removes it if we are killed.
+        let folder = tempfile::Builder::new().prefix("functions-").tempdir_in(emulator.folder())?;
         let sources = folder.path().join("sources.toml");
         std::fs::write(&sources, SOURCES)?;
         migrate(database_url)?;

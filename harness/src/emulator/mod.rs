@@ -5,6 +5,7 @@ mod lambda;
 mod sqs;
 mod stack;
 
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const START_BOUND: Duration = Duration::from_secs(60);
 pub struct Emulator {
     // Dropped in this order: the service ends before its folder goes.
     service: Service,
-    _folder: TempDir,
+    folder: TempDir,
     port: u16,
     http: reqwest::Client,
 }
@@ -79,7 +80,7 @@ impl EmulatorOptions {
         })?;
         // A connection kept for later would outlive the runtime that drives it, where each call has a runtime of its own.
         let http = reqwest::Client::builder().pool_max_idle_per_host(0).build()?;
-        Ok(Emulator { service, _folder: folder, port, http })
+        Ok(Emulator { service, folder, port, http })
     }
 }
 
@@ -107,6 +108,11 @@ impl Emulator {
 
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// A folder that is removed with it, also if this process is killed.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// The last lines that it logged.
