@@ -1,6 +1,6 @@
 //! Settings that are words and numbers, a type for each concern. Each is read once, in init, by the functions that need it.
 
-use hookledger_core::{ClaimMode, REPLAY_TOKEN_BYTES_MIN, Secret};
+use hookledger_core::ClaimMode;
 use hookledger_ledger::{LEDGER_RETENTION_DAYS_MIN, RetentionPolicy, UnsafeRetention};
 
 use crate::env::{Env, EnvError};
@@ -36,13 +36,6 @@ pub fn claim_mode(env: &Env) -> Result<ClaimMode, EnvError> {
         Some("observe") => Ok(ClaimMode::Observe),
         Some(_) => Err(EnvError::invalid("CLAIM_MODE", "enforce or observe")),
     }
-}
-
-/// `REPLAY_TOKEN`: unset, nothing can be replayed without a signature.
-pub fn replay_token(env: &Env) -> Result<Option<Secret>, EnvError> {
-    let Some(text) = env.optional("REPLAY_TOKEN")? else { return Ok(None) };
-    let token = Secret::new(text).ok().filter(|token| token.expose().len() >= REPLAY_TOKEN_BYTES_MIN);
-    token.map(Some).ok_or_else(|| EnvError::invalid("REPLAY_TOKEN", "at least 32 bytes"))
 }
 
 /// `PAYLOAD_RETENTION_DAYS` and `LEDGER_RETENTION_DAYS`: how long the sweeper keeps what is settled.
@@ -81,14 +74,6 @@ mod tests {
         assert_eq!(claim_mode(&env(&[("CLAIM_MODE", "enforce")])), Ok(ClaimMode::Enforce));
         assert_eq!(claim_mode(&env(&[("CLAIM_MODE", "observe")])), Ok(ClaimMode::Observe));
         assert!(claim_mode(&env(&[("CLAIM_MODE", "Observe")])).is_err());
-    }
-
-    #[test]
-    fn a_short_replay_token_stops_the_start() {
-        assert_eq!(replay_token(&env(&[])), Ok(None));
-        assert!(replay_token(&env(&[("REPLAY_TOKEN", &"t".repeat(32))])).unwrap().is_some());
-        let error = replay_token(&env(&[("REPLAY_TOKEN", &"t".repeat(31))])).unwrap_err();
-        assert_eq!(error.to_string(), "REPLAY_TOKEN must be at least 32 bytes");
     }
 
     #[test]

@@ -14,7 +14,9 @@ impl Receiver {
         let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
         let database = DatabaseSettings::read(env)?;
         let secrets = SecretStore::load(&sources, env, Vault::new(), secrets_ttl_s(env)?, now());
-        let (ledger, sqs, secrets) = tokio::join!(open_ledger(database, CLAIM_WITHIN), client(), secrets);
+        let vault = Vault::new();
+        let (ledger, sqs, secrets, replay_token) =
+            tokio::join!(open_ledger(database, CLAIM_WITHIN), client(), secrets, replay_token(env, &vault));
         Ok(Self {
             ledger: ledger?,
             queue: Queue::new(sqs.clone(), queues.event),
@@ -22,7 +24,7 @@ impl Receiver {
             secrets: secrets?,
             fetched_keys: FetchedKeys::new(Https::new()),
             sources,
-            replay_token: replay_token(env)?,
+            replay_token: replay_token?,
             claim_mode: claim_mode(env)?,
             hint: Hint::read(env)?,
         })

@@ -83,13 +83,11 @@ impl Account {
 
     /// Posts to the stack's API, and gives status and answer.
     pub(crate) async fn deliver(&self, stack: &Stack, delivery: &Delivery) -> anyhow::Result<(u16, Value)> {
-        let endpoint = stack.outputs.get("ApiEndpoint").context("the stack has no ApiEndpoint")?;
-        let host = endpoint.split("//").nth(1).context("an ApiEndpoint without a host")?;
-        let mut call = self.http.post(format!("{}/webhooks/{}", self.emulator.endpoint(), delivery.source));
+        let mut call = self.call(stack, delivery)?;
         for (name, value) in delivery.headers() {
             call = call.header(name, value);
         }
-        let response = call.header("host", host).body(delivery.body.clone()).send().await?;
+        let response = call.send().await?;
         Ok((response.status().as_u16(), serde_json::from_str(&response.text().await?).unwrap_or_default()))
     }
 
@@ -98,20 +96,33 @@ impl Account {
     pub(crate) async fn sees_applied(&self, stack: &Stack, event_id: &str) {
         let (status, answer) = self.deliver(stack, &stripe(event_id)).await.unwrap();
         assert_eq!((status, &answer["outcome"]), (200, &json!("accepted")), "{answer}\n{}", self.emulator.last_words());
-        assert_eq!(self.settled(&answer["event_id"]).await.unwrap(), "applied");
+        assert_eq!(self.settled(&format!("event_id = '{event_id}'")).await.unwrap(), "applied");
     }
 
-    /// The outcome of an event, once it has one.
-    pub(crate) async fn settled(&self, event_id: &Value) -> anyhow::Result<String> {
-        let event_id = event_id.as_str().context("an answer without an event_id")?;
+    /// Posts what no provider signed, as `hookledger replay` does.
+    pub(crate) async fn replay(&self, stack: &Stack, delivery: &Delivery, token: &str) -> anyhow::Result<u16> {
+        let call = self.call(stack, delivery)?.header("content-type", "application/json").header("x-replay-token", token);
+        Ok(call.send().await?.status().as_u16())
+    }
+
+    fn call(&self, stack: &Stack, delivery: &Delivery) -> anyhow::Result<reqwest::RequestBuilder> {
+        let endpoint = stack.outputs.get("ApiEndpoint").context("the stack has no ApiEndpoint")?;
+        let host = endpoint.split("//").nth(1).context("an ApiEndpoint without a host")?;
+        let call = self.http.post(format!("{}/webhooks/{}", self.emulator.endpoint(), delivery.source));
+        Ok(call.header("host", host).body(delivery.body.clone()))
+    }
+
+    /// The outcome of the event that a condition in SQL names, once it has one.
+    pub(crate) async fn settled(&self, event: &str) -> anyhow::Result<String> {
         let start = Instant::now();
         loop {
-            let row = "SELECT status, outcome, last_error FROM webhook_event WHERE event_id = $1";
-            let row = self.database.query_one(row, &[&event_id]).await?;
+            let row = format!("SELECT status, outcome, last_error FROM webhook_event WHERE {event}");
+            let row = self.database.query_one(&row, &[]).await.with_context(|| format!("no event with {event}"))?;
             match row.get::<_, Option<String>>("outcome") {
                 Some(outcome) => return Ok(outcome),
                 None if start.elapsed() > SETTLED_WITHIN => {
-                    bail!("{event_id} is still {row:?}; the emulator's last words:\n{}", self.emulator.last_words())
+                    let (status, error) = (row.get::<_, String>("status"), row.get::<_, Option<String>>("last_error"));
+                    bail!("{event} is still {status}: {error:?}; the emulator's last words:\n{}", self.emulator.last_words())
                 }
                 None => tokio::time::sleep(Duration::from_millis(50)).await,
             }

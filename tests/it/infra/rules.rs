@@ -109,6 +109,7 @@ fn environment(t: &Template) -> Vec<String> {
         want.extend(match function {
             "Sweeper" => &["LEDGER_RETENTION_DAYS", "PAYLOAD_RETENTION_DAYS"][..],
             "Operator" => &["DATABASE_APP_ROLE"],
+            "Receiver" => &["REPLAY_TOKEN_SECRET_ARN"],
             _ => &[],
         });
         want.sort_unstable();

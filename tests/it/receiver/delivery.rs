@@ -64,7 +64,7 @@ pub(crate) async fn receiver_with(ledger: Ledger, endpoint: &str, queue: &str, s
         secrets: SecretStore::load(&sources, &env, Vault::new(), 300, now()).await.unwrap(),
         fetched_keys: FetchedKeys::new(Https::new()),
         sources,
-        replay_token: replay_token(&env).unwrap(),
+        replay_token: replay_token(&env, &Vault::new()).await.unwrap(),
         claim_mode: ClaimMode::Enforce,
         hint: Hint::read(&env).unwrap(),
     }

@@ -28,6 +28,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "logs:PutLogEvents OperatorLogs.Arn",
             "secretsmanager:GetSecretValue Database.Outputs.SecretArn",
             "secretsmanager:GetSecretValue DatabaseSecretArn",
+            "sqs:GetQueueAttributes EventQueue.Arn",
             "sqs:SendMessage EventQueue.Arn",
         ],
     ),
@@ -36,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "logs:CreateLogStream ReceiverLogs.Arn",
             "logs:PutLogEvents ReceiverLogs.Arn",
+            "secretsmanager:GetSecretValue ReplayTokenSecretArn",
             "secretsmanager:GetSecretValue SourceSecretArns",
             "sqs:SendMessage EventQueue.Arn",
             "sqs:SendMessage SpillQueue.Arn",
