@@ -7,6 +7,7 @@ use aws_config::meta::credentials::CredentialsProviderChain;
 use aws_config::meta::region::RegionProviderChain;
 use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
 use aws_config::retry::RetryConfig;
+use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader};
 use aws_sdk_sqs::Client;
@@ -40,5 +41,7 @@ pub async fn client_from(loader: ConfigLoader) -> Client {
         .with_max_attempts(2)
         .with_initial_backoff(Duration::from_millis(50))
         .with_max_backoff(Duration::from_millis(100));
+    // An attempt's own limit is shorter than what the watch over stalled streams lets pass, so that watch would only cost.
+    let loader = loader.stalled_stream_protection(StalledStreamProtectionConfig::disabled());
     Client::new(&loader.timeout_config(timeouts).retry_config(retries).load().await)
 }
