@@ -56,18 +56,25 @@ pub(crate) enum Command {
     /// Fetch what was missed, or process again what is stored
     #[command(subcommand)]
     Replay(ReplayCommand),
-    /// Drop what is past retention, as the sweeper does
     Prune(Prune),
     /// Apply the migrations that the database does not have yet
     ///
     /// Safe to run at any time and from several places at once. Needs the database itself, not a pooler in transaction mode.
     Migrate,
-    /// Let the version guard learn from a table of yours
     BackfillVersions(Backfill),
-    /// Look for what is wrong with a deployment
     Doctor(Doctor),
-    /// Make a signed delivery, for trying a deployment out
     Sign(Sign),
-    /// Print a completion script for your shell
     Completions(Completions),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn no_two_arguments_of_a_command_have_one_name() {
+        Arguments::command().debug_assert();
+    }
 }

@@ -15,6 +15,8 @@ use crate::terminal::safe;
 /// Ids of refused rows that are shown; --json has all.
 const SHOWN_MAX: usize = 10;
 
+/// Let the version guard learn from a table of yours
+///
 /// Before the guard knows an object, its first event counts as the newest, however old it is. So let it learn from the table that
 /// your handlers write, before events come in. A version is only ever raised: run it as often as you like. A row without a
 /// version is refused: one of 0 would let any event through.
@@ -33,10 +35,10 @@ pub(crate) struct Backfill {
     table: String,
     /// Its column with the provider's id of the object
     #[arg(long, value_name = "COLUMN")]
-    id: String,
+    id_column: String,
     /// Its column that says when the object changed last, by the provider's clock
     #[arg(long, value_name = "COLUMN")]
-    version: String,
+    version_column: String,
     /// What that column holds
     #[arg(long, value_enum, default_value = "timestamp")]
     unit: Unit,
@@ -54,14 +56,14 @@ enum Unit {
 }
 
 pub(crate) async fn run(arguments: Backfill, session: &mut Session) -> Result<Ended> {
-    let Backfill { source, kind, account, table, id, version, unit, dry_run } = arguments;
+    let Backfill { source, kind, account, table, id_column, version_column, unit, dry_run } = arguments;
     let unit = match unit {
         Unit::Timestamp => VersionUnit::Timestamp,
         Unit::Seconds => VersionUnit::Seconds,
         Unit::Milliseconds => VersionUnit::Milliseconds,
         Unit::Microseconds => VersionUnit::Microseconds,
     };
-    let from = BackfillFrom { source, account, kind, table, id_column: id, version_column: version, unit };
+    let from = BackfillFrom { source, account, kind, table, id_column, version_column, unit };
     let mut reach = session.reach().await?;
     let found = in_batches(&mut reach, session, &from, false).await?;
     let to_write = found.unguarded + found.behind;
@@ -103,13 +105,19 @@ fn tell(batch: &BackfillBatch, written: bool, session: &Session) -> Result<Ended
     }
     let had = if written { "had been" } else { "are" };
     terminal.line(&format!("{} rows read", batch.rows))?;
-    terminal.line(&format!("  {:>7}  {had} unknown to the guard: any event would have been taken for the newest", batch.unguarded))?;
+    terminal.line(&format!(
+        "  {:>7}  {had} unknown to the guard: any event would have been taken for the newest",
+        batch.unguarded
+    ))?;
     terminal.line(&format!("  {:>7}  {had} behind: an event from between would have been taken for newer", batch.behind))?;
     terminal.line(&format!("  {:>7}  were known in this version or a newer one", batch.guarded))?;
     if !batch.refused.is_empty() {
         let ids: Vec<String> = batch.refused.iter().take(SHOWN_MAX).map(|id| safe(id)).collect();
         let (count, ids) = (batch.refused.len(), ids.join(", "));
-        terminal.warn(&format!("{count} refused, because they say no version: {ids}{}", if count > SHOWN_MAX { ", …" } else { "" }));
+        terminal.warn(&format!(
+            "{count} refused, because they say no version: {ids}{}",
+            if count > SHOWN_MAX { ", …" } else { "" }
+        ));
     }
     Ok(ended)
 }

@@ -8,6 +8,8 @@ use crate::arguments::Arguments;
 use crate::ended::Ended;
 use crate::session::Session;
 
+/// Print a completion script for your shell
+///
 /// For bash: `hookledger completions bash > /etc/bash_completion.d/hookledger`.
 #[derive(Debug, Args)]
 pub(crate) struct Completions {

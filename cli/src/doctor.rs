@@ -15,6 +15,8 @@ use crate::replay::receiver::secure_url;
 use crate::session::Session;
 use crate::terminal::{Paint, safe};
 
+/// Look for what is wrong with a deployment
+///
 /// Connects to all that a deployment uses and says in a line each what is right, or how to mend it. Changes nothing. Secrets
 /// are looked at where this command runs, as the environment here names them, unless --stack is given.
 #[derive(Debug, Args)]

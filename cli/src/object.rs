@@ -15,10 +15,10 @@ use crate::when;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ObjectCommand {
-    /// Show every event of an object in the order of its versions, and what decided about each
     History(History),
 }
 
+/// Show every event of an object in the order of its versions, and what decided about each
 #[derive(Debug, Args)]
 pub(crate) struct History {
     #[arg(value_parser = source_name)]

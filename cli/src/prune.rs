@@ -8,6 +8,8 @@ use hookledger_commands::PrunedBatch;
 use crate::ended::Ended;
 use crate::session::Session;
 
+/// Drop what is past retention, as the sweeper does
+///
 /// The sweeper does the same once a day, with PAYLOAD_RETENTION_DAYS and LEDGER_RETENTION_DAYS. Payloads go by whole months;
 /// a month with an unsettled event or a dead letter in it stays.
 #[derive(Debug, Args)]

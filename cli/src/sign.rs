@@ -16,6 +16,8 @@ use crate::ended::{BadInput, Ended};
 use crate::filter::source_name;
 use crate::session::Session;
 
+/// Make a signed delivery, for trying a deployment out
+///
 /// Prints a curl command with a signature that is good for a few minutes. The secret is the source's own, from the variable that
 /// sources.toml names (or WEBHOOK_SECRET where it is stored elsewhere), or asked for; it is not printed.
 #[derive(Debug, Args)]

@@ -44,6 +44,12 @@ impl Table {
         self.rows.push(cells.into_iter().collect());
     }
 
+    /// The lines of one row among others that are not known yet: every column stays, in a width that most of them fit.
+    pub(crate) fn lines_of_many(&self, widths: &[usize], paint: Paint) -> Vec<String> {
+        let columns: Vec<usize> = (0..self.head.len()).collect();
+        self.laid_out(&columns, widths, paint)
+    }
+
     /// Its lines. Columns in which nothing stands are left out.
     pub(crate) fn lines(&self, paint: Paint) -> Vec<String> {
         let filled = |at: usize| self.rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.text.is_empty()));
@@ -53,11 +59,15 @@ impl Table {
             cells.chain([self.head[at].chars().count()]).max().unwrap_or(0)
         };
         let widths: Vec<usize> = columns.iter().map(|at| width_of(*at)).collect();
+        self.laid_out(&columns, &widths, paint)
+    }
+
+    fn laid_out(&self, columns: &[usize], widths: &[usize], paint: Paint) -> Vec<String> {
         let head = self.head.iter().map(|title| Cell::new(title).painted(Paint::dim)).collect();
         std::iter::once(&head)
             .chain(&self.rows)
             .map(|row: &Vec<Cell>| {
-                let cells = columns.iter().zip(&widths).filter_map(|(at, width)| row.get(*at).map(|cell| (cell, *width)));
+                let cells = columns.iter().zip(widths).filter_map(|(at, width)| row.get(*at).map(|cell| (cell, *width)));
                 let line: Vec<String> = cells.map(|(cell, width)| cell.padded(width, paint)).collect();
                 line.join("  ").trim_end().to_owned()
             })

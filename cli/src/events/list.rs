@@ -10,6 +10,7 @@ use crate::events::table;
 use crate::filter::Filter;
 use crate::session::Session;
 
+/// List events, the newest first
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]

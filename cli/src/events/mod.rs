@@ -20,17 +20,11 @@ use crate::when;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EventsCommand {
-    /// List events, the newest first
     List(list::List),
-    /// Show one event: its row, headers and payload, and what was done to it
     Show(show::Show),
-    /// Have failed events and dead letters processed again
     Retry(retry::Retry),
-    /// Follow events as they come in and end
     Tail(tail::Tail),
-    /// Count what became of events
     Stats(stats::Stats),
-    /// Erase a customer's payloads
     Purge(purge::Purge),
 }
 

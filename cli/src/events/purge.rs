@@ -14,6 +14,8 @@ use crate::reach::Reach;
 use crate::session::Session;
 use crate::when;
 
+/// Erase a customer's payloads
+///
 /// Deletes the payloads in which a value stands at a place, such as a customer's id. The events' rows stay, so that none is
 /// processed twice; each gets an audit row. Events that are not settled keep theirs: retry or let them end first.
 #[derive(Debug, Args)]

@@ -16,6 +16,8 @@ use crate::reach::Reach;
 use crate::session::Session;
 use crate::table::{Cell, Table};
 
+/// Have failed events and dead letters processed again
+///
 /// Their attempts begin anew, and each gets an audit row. A settled event is not retried: see `replay ledger --force`.
 #[derive(Debug, Args)]
 pub(crate) struct Retry {
@@ -77,6 +79,9 @@ pub(crate) async fn rearm(
     }
     if lost > 0 {
         session.terminal.warn(&format!("{lost} of them cannot be retried: their payload is past retention, or purged"));
+    }
+    if to_do == 0 {
+        return Ok(Ended::NotFound);
     }
     if dry_run {
         session.terminal.note(&format!("dry run: {to_do} would be processed again"));

@@ -15,6 +15,7 @@ use crate::session::Session;
 use crate::terminal::{Terminal, safe};
 use crate::when;
 
+/// Show one event: its row, headers and payload, and what was done to it
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The provider's id of the event

@@ -12,6 +12,8 @@ use crate::session::Session;
 use crate::table::{Cell, Table};
 use crate::when;
 
+/// Count what became of events
+///
 /// A duplicate leaves no trace in the ledger: its count is a metric (docs/telemetry.md). In observe mode, where duplicates
 /// are processed all the same, WOULD SKIP counts them here too.
 #[derive(Debug, Args)]

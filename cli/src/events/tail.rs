@@ -18,7 +18,10 @@ use crate::table::Table;
 
 /// An event that takes longer than this to end is not watched any more.
 const WATCHED: Micros = 10 * 60 * 1_000_000;
+/// Of the columns of [`HEAD`].
+const WIDTHS: [usize; 9] = [19, 10, 28, 32, 11, 7, 5, 32, 0];
 
+/// Follow events as they come in and end
 #[derive(Debug, Args)]
 pub(crate) struct Tail {
     #[command(flatten)]
@@ -39,7 +42,7 @@ pub(crate) async fn run(arguments: Tail, session: &mut Session) -> Result<Ended>
     let filter: EventFilter = arguments.filter.into();
     let from = filter.since.unwrap_or_else(now);
     let mut known: HashMap<String, (Status, u32)> = HashMap::new();
-    let mut widths_shown = false;
+    let mut head_shown = false;
     loop {
         // Rows are committed a little after the time that they bear, so each look goes back over the last.
         let since = from.max(now() - WATCHED);
@@ -67,10 +70,10 @@ pub(crate) async fn run(arguments: Tail, session: &mut Session) -> Result<Ended>
                 }
                 let mut table = Table::new(&HEAD);
                 table.row(cells(event));
-                let lines = table.lines(session.terminal.paint);
-                let from = usize::from(widths_shown);
+                let lines = table.lines_of_many(&WIDTHS, session.terminal.paint);
+                let from = usize::from(head_shown);
                 lines.iter().skip(from).try_for_each(|line| session.terminal.line(line))?;
-                widths_shown = true;
+                head_shown = true;
             }
             after = page.next;
             if after.is_none() {

@@ -51,8 +51,8 @@ pub(crate) async fn ask(
         progress.show(&format!("{} of {count} asked for", tally.new));
     }
     progress.clear();
-    let done = "will be delivered again";
-    let asked = Report { done, ..Report::new(provider, provider.to_owned(), false, Some(since), now(), tally) };
+    let report_of = Report::new(provider, provider.to_owned(), false, Some(since), now(), tally);
+    let asked = Report { redelivered: true, ..report_of };
     asked.print(&session.terminal)?;
     if let Some(path) = report {
         page::write(&asked, path)?;

@@ -18,6 +18,8 @@ use crate::session::Session;
 
 const PAGE_LINES: usize = 200;
 
+/// Post events from a file
+///
 /// A line is an event as its provider sends it, or {"headers": {…}, "body": …} as `events show --json` gives it, where the provider
 /// names events in a header. --source says whose they are.
 #[derive(Debug, Args)]

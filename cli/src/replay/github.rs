@@ -29,6 +29,8 @@ const HORIZON_DAYS: i64 = 3;
 /// Bodies that are fetched before any of them is posted: each may have up to 25 MB.
 const PAGE_DELIVERIES: usize = 10;
 
+/// Have GitHub deliver again what failed, or fetch it and post it
+///
 /// Without --direct, GitHub delivers again itself, signed, and the same GUID; GITHUB_TOKEN holds a token that may read and write
 /// the webhook. With --direct they are fetched and posted with the replay token. For --app, GITHUB_APP_ID and
 /// GITHUB_APP_PRIVATE_KEY (PEM, or a file's path) take the token's place.

@@ -9,6 +9,8 @@ use crate::events::retry::rearm;
 use crate::filter::Filter;
 use crate::session::Session;
 
+/// Process events again from the payloads that are stored here
+///
 /// Failed events and dead letters as `events retry` does, and with --force settled ones too: their handlers run again. The
 /// version guard still holds, so that an older event comes out as stale.
 #[derive(Debug, Args)]

@@ -29,17 +29,11 @@ use crate::session::Session;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReplayCommand {
-    /// Fetch Stripe's events and post those that are missing
     Stripe(stripe::Stripe),
-    /// Have GitHub deliver again what failed, or fetch it and post it
     Github(github::Github),
-    /// Fetch Paddle's notifications and post those that are missing, or have Paddle send them again
     Paddle(paddle::Paddle),
-    /// Post the present state of what changed at Shopify, which keeps no events
     Shopify(shopify::Shopify),
-    /// Post events from a file
     File(file::File),
-    /// Process events again from the payloads that are stored here
     Ledger(ledger::Ledger),
 }
 

@@ -24,6 +24,8 @@ const HORIZON_DAYS: i64 = 90;
 const PAGE: &str = "200";
 const STATUSES: [&str; 4] = ["not_attempted", "needs_retry", "failed", "delivered"];
 
+/// Fetch Paddle's notifications and post those that are missing, or have Paddle send them again
+///
 /// PADDLE_API_KEY holds a key that may read notifications, and write them for --redeliver.
 #[derive(Debug, Args)]
 pub(crate) struct Paddle {

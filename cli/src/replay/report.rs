@@ -18,8 +18,8 @@ const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 pub(crate) struct Report {
     pub(crate) provider: &'static str,
     pub(crate) to: String,
-    /// What became of the new events.
-    pub(crate) done: &'static str,
+    /// Whether the provider delivers the new ones again, instead of their having been posted here.
+    pub(crate) redelivered: bool,
     pub(crate) dry_run: bool,
     pub(crate) since: Option<Micros>,
     pub(crate) until: Micros,
@@ -49,7 +49,7 @@ impl Report {
         Self {
             provider,
             to,
-            done: "recovered",
+            redelivered: false,
             dry_run,
             since,
             until,
@@ -82,7 +82,10 @@ impl Report {
             (true, 0) => "nothing is missing".to_owned(),
             (true, new) => format!("{} {events} missing{span}", thousands(new)),
             (false, 0) => "nothing was missing".to_owned(),
-            (false, new) => format!("{} {events} {}{span}", thousands(new), self.done),
+            (false, new) if self.redelivered => {
+                format!("{} {events} missed{span} will be delivered again", thousands(new))
+            }
+            (false, new) => format!("{} {events} recovered{span}", thousands(new)),
         }
     }
 

@@ -27,6 +27,8 @@ const RESOURCES: [&str; 5] = ["orders", "products", "customers", "draft_orders",
 /// Stands for the merchant's action, of which there is none: object and `updated_at` make the id.
 const EVENT_ID: &str = "hookledger-snapshot";
 
+/// Post the present state of what changed at Shopify, which keeps no events
+///
 /// SHOPIFY_ACCESS_TOKEN holds a token of the app that may read the objects. Orders older than 60 days need the scope
 /// read_all_orders.
 #[derive(Debug, Args)]

@@ -24,6 +24,8 @@ const TYPES_MAX: usize = 20;
 /// v2 wants one to be named; its events look the same in all.
 const API_VERSION: &str = "2025-10-29.clover";
 
+/// Fetch Stripe's events and post those that are missing
+///
 /// Lists every event of the time, 100 to a page, and posts them the oldest first. Stripe keeps events for 30 days. The list
 /// has all types, so name those that your endpoint gets with --type. STRIPE_API_KEY holds a key that may read events.
 #[derive(Debug, Args)]

@@ -142,7 +142,7 @@ async fn the_guard_learns_from_a_table_and_only_upwards() {
         )
         .await;
     let cli = Cli::on(&ground);
-    let backfill = "backfill-versions --source stripe --kind plan --table public.plan --id plan_id --version changed --json";
+    let backfill = "backfill-versions --source stripe --kind plan --table public.plan --id-column plan_id --version-column changed --json";
     let expected = serde_json::json!({"rows": 1502, "unguarded": 1497, "behind": 1, "guarded": 2, "refused": ["p_none", "p_zero"],
                                       "next": null});
     let looked = cli.run(&format!("{backfill} --dry-run")).await;
@@ -158,7 +158,7 @@ async fn the_guard_learns_from_a_table_and_only_upwards() {
         )
         .await;
     ground.check_read("SELECT count(*) FROM webhook_object WHERE version <= 0", "(0)").await;
-    let seconds = "backfill-versions --source stripe --kind plan --table nowhere --id a --version b --unit seconds --yes";
+    let seconds = "backfill-versions --source stripe --kind plan --table nowhere --id-column a --version-column b --unit seconds --yes";
     assert_eq!(cli.run(seconds).await.code, 1);
 }
 

@@ -1,7 +1,7 @@
 //! Replays from a provider's API, which is the only thing that is made up here, to the built receiver and a real database.
 
 mod canned;
-pub(crate) mod fake_stripe;
+mod fake_stripe;
 pub(crate) mod front;
 mod interrupted;
 mod others;
