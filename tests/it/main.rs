@@ -14,6 +14,7 @@ mod ledger;
 mod migrations;
 mod model;
 mod pgbouncer;
+mod providers;
 mod queue;
 mod receiver;
 mod secrets;
