@@ -49,7 +49,7 @@ pub(crate) async fn run(arguments: File, session: &mut Session) -> Result<Ended>
     };
     let path = fs::canonicalize(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let asked = vec![path.display().to_string(), SourceName::as_str(&source).to_owned()];
-    let run = Run::new(session, "file", posting, Span::default(), None, asked)?;
+    let run = Run::new(session, "file", posting, Span::default(), None, asked).await?;
     run.all(&[Lines { path }], session).await
 }
 

@@ -87,7 +87,7 @@ pub(crate) async fn run(arguments: Github, session: &mut Session) -> Result<Ende
         .with("x-github-api-version", "2022-11-28");
     let deliveries = deliveries_path(&api, &hook).await?;
     if direct || posting.dry_run {
-        let run = Run::new(session, "GitHub", posting, span.into(), Some(HORIZON_DAYS), vec![deliveries.clone()])?;
+        let run = Run::new(session, "GitHub", posting, span.into(), Some(HORIZON_DAYS), vec![deliveries.clone()]).await?;
         let since = run.since.unwrap_or_default();
         let (missed, _) = missed(list(&api, &deliveries, since).await?, since, run.until);
         return run.all(&[Missed { api: &api, path: deliveries, missed }], session).await;

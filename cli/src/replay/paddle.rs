@@ -110,7 +110,7 @@ pub(crate) async fn run(arguments: Paddle, session: &mut Session) -> Result<Ende
         return again::ask(session, &api, "Paddle", since, 0, wanted, posting.report.as_ref()).await;
     }
     let asked = vec![status, destination.unwrap_or_default()];
-    let run = Run::new(session, "Paddle", posting, span.into(), Some(HORIZON_DAYS), asked)?;
+    let run = Run::new(session, "Paddle", posting, span.into(), Some(HORIZON_DAYS), asked).await?;
     query.extend(times(run.since.unwrap_or_default(), run.until));
     run.all(&[Notifications { api: &api, query }], session).await
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use hookledger_core::{Micros, SourceName};
-use hookledger_runtime::now;
+use hookledger_core::{Micros, Secret, SourceName};
+use hookledger_runtime::{Vault, now};
 
 use crate::ended::{BadInput, Ended};
 use crate::filter::source_name;
@@ -81,7 +81,7 @@ pub(crate) struct Run {
 impl Run {
     /// `asked` tells this replay from others of the provider, besides times and target. `horizon_days` is how far back the
     /// provider goes.
-    pub(crate) fn new(
+    pub(crate) async fn new(
         session: &Session,
         provider: &'static str,
         posting: Posting,
@@ -97,7 +97,7 @@ impl Run {
         if !posting.dry_run {
             let nowhere = || BadInput("say where to with --to URL, or only count with --dry-run".to_owned());
             let url = posting.to.as_deref().ok_or_else(nowhere)?;
-            let token = session.terminal.secret(&session.env, "REPLAY_TOKEN", "the deployment's replay token")?;
+            let token = replay_token(session).await?;
             let receiver = Receiver::new(url, &source, token)?;
             asked.push(receiver.url().to_owned());
             asked.extend([span.since, span.until].into_iter().map(|time| time.map(|time| time.text).unwrap_or_default()));
@@ -139,6 +139,14 @@ impl Run {
             session.terminal.warn("the same command posts the failed ones again");
         }
         Ok(if report.rejected + report.failed > 0 { Ended::InPart } else { Ended::Done })
+    }
+}
+
+/// From where the deployment has it, if that is named, else from the environment or the terminal.
+async fn replay_token(session: &Session) -> Result<Secret> {
+    match session.env.optional("REPLAY_TOKEN_SECRET_ARN")? {
+        Some(id) => Ok(Secret::new(Vault::new().fetch(&id).await?.current.trim())?),
+        None => session.terminal.secret(&session.env, "REPLAY_TOKEN", "the deployment's replay token"),
     }
 }
 

@@ -77,7 +77,7 @@ pub(crate) async fn run(arguments: Shopify, session: &mut Session) -> Result<End
     let mut asked = vec![shop.clone()];
     asked.extend(resource.iter().cloned());
     session.terminal.note("Shopify keeps no events: what is posted is the present state of what changed, without deletions");
-    let run = Run::new(session, "Shopify", posting, span.into(), None, asked)?;
+    let run = Run::new(session, "Shopify", posting, span.into(), None, asked).await?;
     let feeds: Vec<Objects> = resource
         .iter()
         .map(|resource| Objects {

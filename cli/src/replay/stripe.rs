@@ -73,7 +73,7 @@ pub(crate) async fn run(arguments: Stripe, session: &mut Session) -> Result<Ende
     for (flag, name) in [(undelivered, "undelivered"), (all_accounts, "all accounts"), (v2, "v2")] {
         asked.extend(flag.then(|| name.to_owned()));
     }
-    let run = Run::new(session, "Stripe", posting, span.into(), Some(HORIZON_DAYS), asked)?;
+    let run = Run::new(session, "Stripe", posting, span.into(), Some(HORIZON_DAYS), asked).await?;
     let since = run.since.unwrap_or_default();
 
     let mut accounts: Vec<Option<String>> = account.into_iter().map(Some).collect();
