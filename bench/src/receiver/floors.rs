@@ -75,7 +75,7 @@ async fn queue_round_trip(stage: &Stage) -> anyhow::Result<f64> {
         let start = Instant::now();
         stream.write_all(request.as_bytes()).await?;
         // The answer is written at once, and shorter than this.
-        stream.read(&mut answer).await?;
+        let _length = stream.read(&mut answer).await?;
         times.push(start.elapsed());
     }
     Ok(micros(quantile(&mut times, 0.5)))
