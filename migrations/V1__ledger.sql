@@ -59,7 +59,8 @@ CREATE TABLE webhook_payload (
     received_at timestamptz NOT NULL,
     headers     jsonb       NOT NULL,
     body        bytea       NOT NULL,
-    CONSTRAINT webhook_payload_pkey PRIMARY KEY (source, event_id, received_at)
+    -- Time first, so that a new payload goes to the index's end and not to a page of its own anywhere in it.
+    CONSTRAINT webhook_payload_pkey PRIMARY KEY (received_at, source, event_id)
 ) PARTITION BY RANGE (received_at);
 
 -- So that nothing is ever refused, whatever its date.

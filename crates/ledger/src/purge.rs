@@ -82,10 +82,11 @@ const PURGE: &str = "
 WITH scanned AS (
     SELECT p.source, p.event_id, p.received_at, p.body FROM webhook_payload p
     WHERE p.source = $1
-      AND ($2::text IS NULL OR (p.event_id, p.received_at) > ($2, $3::timestamptz))
+      AND ($2::text IS NULL OR (p.received_at, p.event_id) > ($3::timestamptz, $2))
       AND ($4::int8 IS NULL OR p.received_at >= 'epoch'::timestamptz + $4 * interval '1 microsecond')
       AND ($5::int8 IS NULL OR p.received_at < 'epoch'::timestamptz + $5 * interval '1 microsecond')
-    ORDER BY p.event_id, p.received_at LIMIT $6
+    -- As the primary key stands.
+    ORDER BY p.received_at, p.event_id LIMIT $6
 ),
 matching AS (
     SELECT s.source, s.event_id, s.received_at FROM scanned s WHERE webhook_body_as_json(s.body) #>> $7::text[] = $8
@@ -109,7 +110,7 @@ SELECT s.event_id, to_char(s.received_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH2
 FROM scanned s
 LEFT JOIN matching m USING (source, event_id, received_at)
 LEFT JOIN settled t USING (source, event_id, received_at)
-ORDER BY s.event_id, s.received_at";
+ORDER BY s.received_at, s.event_id";
 
 impl Ledger {
     /// One batch of payloads after `after`. Without `deletes` it only tells. `detail` says who asks and why; it must not
