@@ -107,8 +107,10 @@ fn report(costs: &Costs, small: &Side, large: &Side, notes: Vec<String>) -> Repo
                 table
                     .rows
                     .push((operation.name().to_owned(), medians.into_iter().chain([Cell::Spread(ratio, 2)]).collect()));
-                let what = format!("{what} to {}, the commit {commits}", operation.name());
-                targets.push(Target { what, limit: RATIO_MAX, value: ratio.median, kind: Limit::AtMost });
+                if operation.is_of_an_event() {
+                    let what = format!("{what} of: {}, the commit {commits}", operation.name());
+                    targets.push(Target { what, limit: RATIO_MAX, value: ratio.median, kind: Limit::AtMost });
+                }
             }
             tables.push(table);
         }

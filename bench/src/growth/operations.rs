@@ -61,6 +61,14 @@ impl Operation {
         }
     }
 
+    /// Rather than once a minute for all of them; the sweep counts, because it is how an event is recovered.
+    pub(super) fn is_of_an_event(self) -> bool {
+        match self {
+            Self::Claim | Self::Duplicate | Self::Lease | Self::Settle | Self::Sweep => true,
+            Self::Backlog | Self::Prune => false,
+        }
+    }
+
     /// How often it is measured, where the others are `operations` times.
     fn times(self, operations: u32) -> u32 {
         match self {

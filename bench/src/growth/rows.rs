@@ -38,10 +38,12 @@ SELECT 'stripe', '', 'subscription', 'sub_' || n, 0, false, 'evt_0', ARRAY['evt_
 const PARTITIONS: &str = "
 SELECT webhook_payload_add_month((now() - make_interval(months => m))::date) FROM generate_series(0, 12) AS m";
 
-/// Received an hour ago and never queued.
+/// Received an hour ago and never queued. As long as the others, so that what a sweep writes finds no room among them.
 const BACKLOG: &str = "
-INSERT INTO webhook_event (source, event_id, event_type, lifecycle, via, received_at)
-SELECT 'stripe', 'evt_waits_' || n, 'invoice.paid', 'updated', 'webhook', now() - interval '1 hour' FROM generate_series(1, $1::int4) AS n";
+INSERT INTO webhook_event (source, event_id, event_type, account, object_kind, object_id, version, lifecycle, via, received_at)
+SELECT 'stripe', 'evt_' || left(encode(sha256(('waits' || n)::bytea), 'hex'), 24), 'customer.subscription.updated', '', 'subscription',
+       'sub_' || n, extract(epoch FROM now())::int8 * 1000000, 'updated', 'webhook', now() - interval '1 hour'
+FROM generate_series(1, $1::int4) AS n";
 
 const INDEXES: &str = "
 SELECT indexdef, indexname FROM pg_indexes i
