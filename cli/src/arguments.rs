@@ -7,9 +7,11 @@ use crate::completions::Completions;
 use crate::doctor::Doctor;
 use crate::events::EventsCommand;
 use crate::object::ObjectCommand;
+use crate::providers::Providers;
 use crate::prune::Prune;
 use crate::replay::ReplayCommand;
 use crate::sign::Sign;
+use crate::verify::Verify;
 
 /// See, retry and replay webhook events.
 ///
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     BackfillVersions(Backfill),
     Doctor(Doctor),
     Sign(Sign),
+    Verify(Verify),
+    Providers(Providers),
     Completions(Completions),
 }
 

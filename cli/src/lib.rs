@@ -13,6 +13,7 @@ mod filter;
 mod json_text;
 mod migrate;
 mod object;
+mod providers;
 mod prune;
 mod reach;
 mod replay;
@@ -20,6 +21,7 @@ mod session;
 mod sign;
 mod table;
 mod terminal;
+mod verify;
 mod when;
 
 use std::process::ExitCode;
@@ -43,6 +45,8 @@ pub async fn run(arguments: Arguments, env: Env) -> ExitCode {
         Command::BackfillVersions(arguments) => backfill::run(arguments, &mut session).await,
         Command::Doctor(arguments) => doctor::run(arguments, &mut session).await,
         Command::Sign(arguments) => sign::run(arguments, &mut session),
+        Command::Verify(arguments) => verify::run(&arguments, &mut session),
+        Command::Providers(arguments) => providers::run(&arguments, &mut session),
         Command::Migrate => migrate::run(&mut session).await,
         Command::Completions(arguments) => completions::run(&arguments, &mut session),
     };

@@ -35,7 +35,7 @@ pub(crate) struct Sign {
     to: String,
 }
 
-fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
+pub(crate) fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
     let (name, value) = text.split_once(':').ok_or("a header is a name, a colon and a value")?;
     let name = name.trim().parse().map_err(|_| "not a header's name".to_owned())?;
     Ok((name, value.trim().parse().map_err(|_| "not a header's value".to_owned())?))

@@ -6,3 +6,4 @@ mod replay;
 pub(crate) mod scene;
 mod through_the_function;
 mod trying;
+mod verify;
