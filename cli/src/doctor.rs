@@ -1,12 +1,17 @@
 //! `hookledger doctor`: what can be seen from beside the database, and what can be seen from here.
 
-use anyhow::Result;
+mod send;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use clap::Args;
 use hookledger_commands as commands;
 use hookledger_commands::{Finding, State};
 use hookledger_core::Secret;
 use hookledger_providers::{SecretRef, Source};
 use hookledger_runtime::{Vault, error_chain, load_sources, now, replay_token};
+use serde_json::Value;
 
 use crate::ended::Ended;
 use crate::reach::Reach;
@@ -17,19 +22,31 @@ use crate::terminal::{Paint, safe};
 
 /// Look for what is wrong with a deployment
 ///
-/// Connects to all that a deployment uses and says in a line each what is right, or how to mend it. Changes nothing. Secrets
-/// are looked at where this command runs, as the environment here names them, unless --stack is given.
+/// Connects to all that a deployment uses and says in a line each what is right, or how to mend it. Changes nothing, unless
+/// --send says so. Secrets are looked at where this command runs, as the environment here names them, unless --stack is given.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// The deployment's address, to see whether its receiver answers and refuses what is not signed
     #[arg(long, value_name = "URL")]
     to: Option<String>,
+    /// Send a signed test event to each source, and see what becomes of it: each stays in the ledger, as ignored
+    #[arg(long, requires = "to")]
+    send: bool,
+    /// How long a test event may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, requires = "send")]
+    within: u64,
 }
 
 pub(crate) async fn run(arguments: Doctor, session: &mut Session) -> Result<Ended> {
+    if let (true, Some(to)) = (arguments.send, &arguments.to) {
+        let what = format!("a signed test event is sent to each source of {to}, and makes a row in its ledger");
+        if !session.terminal.confirm(&what)? {
+            return Ok(Ended::Declined);
+        }
+    }
     let mut reach = session.reach().await?;
     let mut findings = reach.ask(commands::Doctor { now: now() }).await?;
-    match reach {
+    match &reach {
         Reach::Here(_) => findings.extend(sources(session).await),
         Reach::Function(_) => {
             findings.push(Finding::new(
@@ -41,6 +58,9 @@ pub(crate) async fn run(arguments: Doctor, session: &mut Session) -> Result<Ende
     }
     if let Some(to) = &arguments.to {
         findings.extend(receiver(to, session).await?);
+        if arguments.send {
+            findings.extend(send::send(to, Duration::from_secs(arguments.within), session, &mut reach).await?);
+        }
     }
     let terminal = &session.terminal;
     for finding in &findings {
@@ -69,7 +89,7 @@ async fn sources(session: &Session) -> Vec<Finding> {
                 for reference in source.secret_refs() {
                     let subject = format!("secret of {}", source.name());
                     findings.push(match secret(session, source, reference).await {
-                        Ok(()) => Finding::new(subject, State::Right, format!("{reference} is of the right kind")),
+                        Ok(_) => Finding::new(subject, State::Right, format!("{reference} is of the right kind")),
                         Err(error) => Finding::new(subject, State::Wrong, error_chain(error.as_ref())),
                     });
                 }
@@ -85,20 +105,22 @@ async fn sources(session: &Session) -> Vec<Finding> {
     findings
 }
 
-async fn secret(session: &Session, source: &Source, reference: &SecretRef) -> Result<()> {
+async fn secret(session: &Session, source: &Source, reference: &SecretRef) -> Result<Secret> {
     let text = match reference {
         SecretRef::Env(name) => session.env.required(name)?,
-        // A key within it is the receiver's affair; that it can be read is what breaks.
         SecretRef::SecretsManager { id, json_key } => {
             let current = Vault::new().fetch(id).await?.current;
             match json_key {
-                Some(_) => return Ok(()),
+                // Why it cannot be read is not told: that would show some of it.
+                Some(key) => serde_json::from_str::<serde_json::Map<String, Value>>(&current)
+                    .ok()
+                    .and_then(|object| object.get(key)?.as_str().map(str::to_owned))
+                    .with_context(|| format!("{reference} has no text under its key"))?,
                 None => current,
             }
         }
     };
-    let _: Secret = source.secret(&text)?;
-    Ok(())
+    Ok(source.secret(&text)?)
 }
 
 /// A delivery that nobody signed leaves no trace.

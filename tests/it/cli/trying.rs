@@ -66,3 +66,45 @@ async fn a_delivery_that_was_signed_by_hand_is_taken() {
     assert!(said.contains(r#""outcome":"accepted""#), "{said} {}", String::from_utf8_lossy(&ran.stderr));
     assert_eq!(front.count("event_id = 'evt_hand' AND via = 'webhook'").await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_doctor_sends_an_event_and_sees_what_becomes_of_it() {
+    let front = Front::new("doctor_send").await;
+    let cli =
+        || front.cli().and("STRIPE_WEBHOOK_SECRET", STRIPE_SECRET).and("WEBHOOK_SECRET", "a secret that no test signs with");
+    let doctor = format!("doctor --to {} --send", front.url);
+    let line = |seen: &super::scene::Ran, source: &str| {
+        let subject = format!("test event of {source} ");
+        seen.out.lines().find(|line| line.contains(&subject)).unwrap_or_else(|| panic!("{subject} in {seen:?}")).to_owned()
+    };
+
+    let unasked = cli().run(&doctor).await;
+    assert!(unasked.code == 2 && unasked.err.contains("--yes") && front.count("true").await == 0, "{unasked:?}");
+    assert_eq!(cli().run("doctor --send --yes").await.code, 2, "to nobody");
+
+    let elsewhere =
+        cli().and("STRIPE_WEBHOOK_SECRET", "whsec_of_another_endpoint").run(&format!("{doctor} --yes --within 0")).await;
+    let refused = line(&elsewhere, "stripe");
+    assert!(refused.starts_with("WRONG") && refused.contains("another secret"), "{refused}");
+    let waiting = line(&elsewhere, "github");
+    assert!(waiting.starts_with("WRONG") && waiting.contains("is the worker running"), "nothing polls the queue: {waiting}");
+    assert_eq!(front.count("source = 'stripe'").await, 0);
+
+    let working = async {
+        loop {
+            front.hookledger.events.poll(1).await.unwrap();
+        }
+    };
+    let command = format!("{doctor} --yes");
+    let seen = tokio::select! {
+        seen = async { cli().run(&command).await } => seen,
+        () = working => unreachable!("it polls for ever"),
+    };
+    for source in ["stripe", "github", "paddle", "shopify"] {
+        let told = line(&seen, source);
+        assert!(told.starts_with("ok") && told.contains("settled as ignored"), "{told}");
+        let settled = format!("source = '{source}' AND via = 'webhook' AND status = 'settled' AND outcome = 'ignored'");
+        assert!(front.count(&settled).await >= 1, "{source}");
+    }
+    assert!(!seen.out.contains(STRIPE_SECRET), "{seen:?}");
+}
