@@ -1,6 +1,8 @@
 //! TLS to Postgres. Invariant: unless it is disabled in so many words, a connection is made only to a server that shows a
 //! certificate for the host name asked for, issued under one of the roots chosen here and by no other.
 
+use std::sync::{Mutex, PoisonError};
+
 use native_tls::{Certificate, Protocol, TlsConnector};
 use postgres_native_tls::MakeTlsConnector;
 use tokio_postgres::config::Host;
@@ -13,9 +15,27 @@ const RDS_ROOTS: &str = include_str!("../certs/rds.pem");
 /// Roots of Amazon Trust Services, which RDS Proxy's certificates are issued under.
 const AMAZON_TRUST_ROOTS: &str = include_str!("../certs/amazon-trust.pem");
 
+/// What a connector was made for, and the connector.
+type Kept = (Option<Vec<u8>>, Vec<Host>, MakeTlsConnector);
+
+/// Made once for a place: a reconnection, after a freeze for instance, must not read the system's roots again.
+static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
+
+pub(crate) fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, ConnectError> {
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*kept {
+        Some((pem, for_hosts, connector)) if pem.as_deref() == ca_pem && for_hosts == hosts => Ok(connector.clone()),
+        _ => {
+            let connector = new_connector(ca_pem, hosts)?;
+            *kept = Some((ca_pem.map(<[u8]>::to_vec), hosts.to_vec(), connector.clone()));
+            Ok(connector)
+        }
+    }
+}
+
 /// The system's roots are not trusted: any of some 140 authorities could vouch for the database. native-tls reads them all the
 /// same before it leaves them out (140 of the 185 million instructions of a cold start over TLS).
-pub(crate) fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, ConnectError> {
+fn new_connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, ConnectError> {
     let roots = match ca_pem {
         Some(pem) => certificates(pem)?,
         None => amazon_roots(hosts)?,
