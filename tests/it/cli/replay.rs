@@ -1,5 +1,6 @@
 //! Replays from a provider's API, which is the only thing that is made up here, to the built receiver and a real database.
 
+mod browser;
 mod canned;
 mod fake_stripe;
 pub(crate) mod front;

@@ -2,11 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hookledger_harness::http::Answer;
 use serde_json::Value;
 
+use super::browser::look_at;
 use super::fake_stripe::{FakeStripe, event, five_minute_mark};
 use super::front::Front;
 
@@ -49,6 +51,7 @@ async fn twenty_two_events_of_4812_are_recovered_and_shown_by_five_minutes() {
     assert!(times[3] - times[2] >= 1_000, "Retry-After is honoured");
     let html = std::fs::read_to_string(&page).unwrap();
     assert_eq!(html.matches("<rect ").count(), 8);
+    check_what_is_seen(&look_at(Path::new(&page)).await);
     assert!(!std::fs::exists(&checkpoint).unwrap(), "nothing is left to go on from");
 
     let ten_minutes = format!("replay stripe --since {} --until {}", time(gap), time(gap + 599));
@@ -57,6 +60,31 @@ async fn twenty_two_events_of_4812_are_recovered_and_shown_by_five_minutes() {
     let figures = ["fetched", "known", "new", "rejected", "failed"].map(|name| report[name].as_u64().unwrap());
     assert_eq!(figures, [405, 405, 0, 0, 0], "the claim discards what is there");
     assert_eq!(report["buckets"]["bars"], Value::Array(Vec::new()));
+}
+
+/// Eight bars side by side on one line, of a colour, as high as the figures above them.
+fn check_what_is_seen(seen: &Value) {
+    let bars = seen["bars"].as_array().unwrap();
+    let side = |bar: &Value, side: &str| bar[side].as_f64().unwrap();
+    assert_eq!(bars.len(), LOST.len(), "{seen}");
+    let unit = (side(&bars[0], "bottom") - side(&bars[0], "top")) / LOST[0] as f64;
+    assert!(unit > 10.0, "they are too small to see: {seen}");
+    for (bar, lost) in bars.iter().zip(LOST) {
+        let height = side(bar, "bottom") - side(bar, "top");
+        assert!((height - unit * lost as f64).abs() < 1.0, "{lost} is {height} high: {seen}");
+        assert!((side(bar, "bottom") - side(&bars[0], "bottom")).abs() < 1.0, "{seen}");
+        assert!(side(bar, "right") - side(bar, "left") > 10.0, "{seen}");
+        let fill = bar["fill"].as_str().unwrap();
+        assert!(fill.starts_with("rgb(") && fill != "rgb(0, 0, 0)", "the style sheet holds: {fill}");
+    }
+    assert!(bars.windows(2).all(|two| side(&two[0], "right") < side(&two[1], "left")), "{seen}");
+    let labels: Vec<usize> =
+        seen["labels"].as_array().unwrap().iter().map(|n| n.as_str().unwrap().parse().unwrap()).collect();
+    assert_eq!((labels.as_slice(), labels.iter().sum::<usize>()), (&LOST[..], 22));
+    let figures = ["fetched", "already known", "new", "rejected", "failed"].map(|name| seen["figures"][name].as_str());
+    assert_eq!(figures, [Some("4,812"), Some("4,790"), Some("22"), Some("0"), Some("0")], "{seen}");
+    assert!(seen["headline"].as_str().unwrap().starts_with("22 events recovered between "), "{seen}");
+    assert_eq!((&seen["rows"], &seen["sticks_out"]), (&22.into(), &false.into()), "all are listed, and nothing sticks out");
 }
 
 /// RFC 3339, of seconds since 1970.
