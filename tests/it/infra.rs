@@ -8,13 +8,14 @@ mod template;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context;
 use hookledger_harness::{root, venv};
 use template::Template;
 
 use breaks::BREAKS;
-use rules::RULES;
+use rules::{RULES, answers_within};
 
 const FILES: [&str; 3] = ["template", "database", "monitoring"];
 
@@ -88,4 +89,12 @@ fn each_rule_notices_a_template_that_breaks_it() {
     let untried = RULES.iter().filter(|r| BREAKS.iter().all(|b| (b.file, b.rule) != (r.file, r.name)));
     let untried: Vec<_> = untried.map(|rule| rule.name).collect();
     assert!(untried.is_empty(), "rules that nothing breaks: {untried:?}");
+}
+
+/// The one rule about a number of the code's own that no edit of a template can break.
+#[test]
+fn a_receiver_slower_than_the_providers_patience_is_noticed() {
+    let template = Template::expand(&[text("template").unwrap()]).unwrap().remove(0);
+    let complaints = answers_within(Duration::from_secs(3), &template);
+    assert!(complaints.iter().any(|complaint| complaint.contains("providers wait")), "{complaints:?}");
 }

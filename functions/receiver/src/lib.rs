@@ -8,4 +8,4 @@ mod report;
 mod request;
 mod start;
 
-pub use receive::Receiver;
+pub use receive::{ANSWER_WITHIN, Receiver};

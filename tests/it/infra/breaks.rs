@@ -30,6 +30,8 @@ pub(crate) const BREAKS: &[Break] = &[
     application("times nest", "Timeout: 10\n", "Timeout: 11\n"),
     application("times nest", "TimeoutInMillis: 10000", "TimeoutInMillis: 30000"),
     application("times nest", "Timeout: 50", "Timeout: 60"),
+    application("answers in time", "Timeout: 10\n", "Timeout: 5\n"),
+    application("answers in time", "Timeout: 10\n", "Timeout: 30\n"),
     application("connections add up", "Receivers: 40", "Receivers: 41"),
     application("connections add up", "Workers: 100", "Workers: 101"),
     application("connections add up", "MaximumConcurrency: 2", "MaximumConcurrency: 3"),

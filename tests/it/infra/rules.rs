@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use super::template::{Template, each, short};
 
+pub(crate) use flow::answers_within;
+
 pub(crate) struct Rule {
     /// The template's name, without `infra/` and `.yaml`.
     pub(crate) file: &'static str,
@@ -24,6 +26,7 @@ const fn rule(file: &'static str, name: &'static str, complaints: fn(&Template) 
 pub(crate) const RULES: &[Rule] = &[
     rule("template", "numbers", flow::numbers),
     rule("template", "times nest", flow::times_nest),
+    rule("template", "answers in time", flow::answers_in_time),
     rule("template", "connections add up", flow::connections_add_up),
     rule("template", "queues", flow::queues),
     rule("template", "event sources", flow::event_sources),

@@ -1,5 +1,7 @@
 //! How events flow: times, counts and concurrency that depend on one another and on the code's constants.
 
+use std::time::Duration;
+
 use hookledger_core::RetryPolicy;
 use hookledger_ledger::LEASE_TERM_S;
 use serde_json::Value;
@@ -8,6 +10,9 @@ use super::super::template::{Template, each, short};
 
 /// Seconds that SQS keeps a message at most.
 const FOURTEEN_DAYS_S: i64 = 14 * 24 * 3600;
+
+/// Seconds that API Gateway waits for a function at most.
+const API_GATEWAY_WAITS_S: i64 = 30;
 
 /// Connections of the database that stay free for people, backups and Aurora itself.
 const RESERVED: i64 = 20;
@@ -58,8 +63,33 @@ pub(super) fn times_nest(t: &Template) -> Vec<String> {
     must(worker_s > 0 && worker_s < lease_s, "a worker can run longer than its lease");
     let integration_ms = number("ReceiverIntegration", "/TimeoutInMillis");
     must(number("Receiver", "/Timeout") * 1000 <= integration_ms, "the receiver can run longer than the API waits for it");
-    must(integration_ms < 30_000, "API Gateway waits for less than 30 s");
+    must(integration_ms < API_GATEWAY_WAITS_S * 1000, "API Gateway waits for less than 30 s");
     must(number("Sweeper", "/Timeout") < 60, "a sweep can run into the next one");
+    wrong
+}
+
+/// Seconds that the least patient providers wait for an answer, Slack among them; others wait for 5.
+const PROVIDERS_WAIT_S: i64 = 3;
+
+pub(super) fn answers_in_time(t: &Template) -> Vec<String> {
+    answers_within(receiver::ANSWER_WITHIN, t)
+}
+
+/// What is wrong with a receiver that takes up to `answer_within`.
+pub(crate) fn answers_within(answer_within: Duration, t: &Template) -> Vec<String> {
+    let receiver_s = t.number("Receiver", "/Timeout").unwrap_or(i64::MIN);
+    let answer_ms = answer_within.as_millis() as i64;
+    let mut wrong = Vec::new();
+    if answer_ms >= PROVIDERS_WAIT_S * 1000 {
+        wrong.push(format!("the receiver can take {answer_ms} ms, and providers wait for {PROVIDERS_WAIT_S} s"));
+    }
+    // A cold start comes on top, and reads secrets.
+    if answer_ms * 2 > receiver_s * 1000 {
+        wrong.push(format!("the receiver is stopped after {receiver_s} s, and an outage alone can take {answer_ms} ms"));
+    }
+    if receiver_s >= API_GATEWAY_WAITS_S {
+        wrong.push(format!("the receiver may run for {receiver_s} s, and API Gateway waits for {API_GATEWAY_WAITS_S} s"));
+    }
     wrong
 }
 
