@@ -1,48 +1,60 @@
-//! The application as it is handed to CloudFormation: functions built for this machine and zipped, templates that point at them.
-//! Invariant: nothing of infra/ is changed except where the code and the nested templates are found, as packaging does.
+//! The application as `sam deploy` takes it: functions built for this machine and zipped, and the templates beside them.
+//! Invariant: nothing of infra/ is changed except where the code is found, as `sam build` does.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
+use tempfile::TempDir;
 
 use crate::built::built;
-use crate::emulator::Emulator;
 use crate::place::root;
 use crate::venv::venv;
 
 const FUNCTIONS: [&str; 4] = ["receiver", "worker", "sweeper", "operator"];
 
 /// Stored and not deflated: they go no further than this machine.
-const ZIP: &str = "import sys, zipfile; zipfile.ZipFile(sys.argv[1], 'w').write(sys.argv[2], 'bootstrap')";
+const ZIP: &str = "import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], 'w') as zip:
+    zip.write(sys.argv[2], 'bootstrap')
+    zip.writestr('version', sys.argv[3])";
 
-/// Uploads functions and nested templates, and gives the application's template that refers to them. Another `version` is a
-/// new deployment of the same code.
-pub async fn package(emulator: &Emulator, version: &str) -> anyhow::Result<String> {
-    let folder = tempfile::Builder::new().prefix("hookledger-package-").tempdir().context("make a temporary folder")?;
-    let mut template = read("template")?;
-    for name in FUNCTIONS {
-        let zip = folder.path().join(name);
-        let output = Command::new(venv()?.program("python")).args(["-c", ZIP]).arg(&zip).arg(built(name)?).output()?;
-        ensure!(output.status.success(), "cannot zip {name}: {}", String::from_utf8_lossy(&output.stderr));
-        let (place, _) = emulator.upload(&format!("{version}/{name}.zip"), fs::read(&zip)?).await?;
-        let function = format!("BuildProperties: {{Binary: {name}}}\n    Properties:\n");
-        template = replace(&template, &function, &format!("{function}      CodeUri: {place}\n"))?;
-    }
-    for name in ["database", "monitoring"] {
-        let (_, url) = emulator.upload(&format!("{version}/{name}.yaml"), read(name)?.into_bytes()).await?;
-        template = replace(&template, &format!("TemplateURL: {name}.yaml"), &format!("TemplateURL: {url}"))?;
-    }
-    Ok(template)
+/// A folder that is removed with it.
+#[derive(Debug)]
+pub struct Application {
+    folder: TempDir,
 }
 
-fn read(name: &str) -> anyhow::Result<String> {
-    fs::read_to_string(root().join(format!("infra/{name}.yaml"))).with_context(|| format!("read infra/{name}.yaml"))
-}
-
-fn replace(template: &str, what: &str, with: &str) -> anyhow::Result<String> {
-    if template.matches(what).count() != 1 {
-        bail!("infra/template.yaml does not have `{what}` once");
+impl Application {
+    /// Another `version` is a new deployment of the same code.
+    pub fn package(version: &str) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("hookledger-package-").tempdir().context("make a temporary folder")?;
+        let application = Self { folder };
+        for name in ["template", "database", "monitoring"] {
+            let file = format!("{name}.yaml");
+            fs::copy(root().join("infra").join(&file), application.folder.path().join(&file))
+                .with_context(|| format!("copy infra/{file}"))?;
+        }
+        for name in FUNCTIONS {
+            let zip = application.folder.path().join(format!("{name}.zip"));
+            let mut python = Command::new(venv()?.program("python"));
+            let output = python.args(["-c", ZIP]).arg(&zip).arg(built(name)?).arg(version).output()?;
+            ensure!(output.status.success(), "cannot zip {name}: {}", String::from_utf8_lossy(&output.stderr));
+            let function = format!("BuildProperties: {{Binary: {name}}}\n    Properties:\n");
+            application.edit(&function, &format!("{function}      CodeUri: {name}.zip\n"))?;
+        }
+        Ok(application)
     }
-    Ok(template.replacen(what, with, 1))
+
+    pub fn template(&self) -> PathBuf {
+        self.folder.path().join("template.yaml")
+    }
+
+    /// Puts a text of the application's template in another's place.
+    pub fn edit(&self, what: &str, with: &str) -> anyhow::Result<()> {
+        let template = fs::read_to_string(self.template())?;
+        ensure!(template.matches(what).count() == 1, "infra/template.yaml does not have `{what}` once");
+        Ok(fs::write(self.template(), template.replacen(what, with, 1))?)
+    }
 }

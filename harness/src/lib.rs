@@ -24,7 +24,7 @@ mod wait;
 mod watch;
 mod watchdog;
 
-pub use application::package;
+pub use application::Application;
 pub use built::built;
 pub use cargo::cargo;
 pub use clock::since_epoch;
@@ -32,7 +32,7 @@ pub use emulator::{Emulator, EmulatorOptions, Message, Stack};
 pub use place::{free_port, root, setting};
 pub use postgres::{Postgres, PostgresOptions};
 pub use step::run_to_end;
-pub use venv::{Venv, venv, venv_with_progress};
+pub use venv::{Venv, sam_with_progress, venv, venv_with_progress};
 pub use wait::{block_on, until};
 pub use watch::Watch;
 pub use watchdog::{Service, ServiceOptions, Signal, stop_everything};

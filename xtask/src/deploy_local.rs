@@ -3,7 +3,7 @@
 //! It is a test, so that `cargo xtask test` runs it too; here its lines are shown as they come.
 
 use anyhow::bail;
-use hookledger_harness::{cargo, preflight, run_to_end, venv_with_progress};
+use hookledger_harness::{cargo, preflight, run_to_end, sam_with_progress, venv_with_progress};
 
 use crate::progress::{loud_step, note, step};
 
@@ -12,6 +12,7 @@ const TEST: &str = "deploy::a_deployed_stack_takes_signed_events_to_their_effect
 pub(crate) fn run() -> anyhow::Result<()> {
     step("this machine has what it takes", preflight::all)?;
     step("tools in target/venv", || venv_with_progress(note))?;
+    step("sam in target/venv-sam", || sam_with_progress(note))?;
     let mut test = cargo();
     test.args(["test", "--quiet", "--workspace", "--test", "it", "--", "--exact", TEST, "--nocapture"]);
     loud_step("deployed, tried, updated, taken down", || match run_to_end(&test)?.success() {

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use anyhow::bail;
-use hookledger_harness::{cargo, preflight, run_to_end, venv_with_progress};
+use hookledger_harness::{cargo, preflight, run_to_end, sam_with_progress, venv_with_progress};
 
 use crate::progress::{loud_step, note, step};
 
@@ -17,6 +17,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     step("this machine has what it takes", preflight::all)?;
     step("tools in target/venv", || venv_with_progress(note))?;
+    step("sam in target/venv-sam", || sam_with_progress(note))?;
     if arguments.filter.is_none() {
         check("format", "cargo fmt --all", cargo().args(["fmt", "--all", "--check"]))?;
         let mut clippy = cargo();

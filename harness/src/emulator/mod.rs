@@ -2,6 +2,7 @@
 //! to build, and so a client that shares no mistake with the one under test.
 
 mod lambda;
+mod sam;
 mod sqs;
 mod stack;
 

@@ -1,14 +1,12 @@
-//! Stacks: CloudFormation, and the objects in S3 that a template refers to.
+//! Stacks of CloudFormation: made, watched until they rest, and taken down.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use reqwest::Method;
 
 use super::{Emulator, authorization};
 
-const BUCKET: &str = "code";
 const STACK_BOUND: Duration = Duration::from_secs(600);
 const POLL_EVERY: Duration = Duration::from_millis(100);
 
@@ -23,14 +21,6 @@ pub struct Stack {
 }
 
 impl Emulator {
-    /// Puts an object where templates find it; gives the place as `s3://…` and as a URL.
-    pub async fn upload(&self, key: &str, content: Vec<u8>) -> anyhow::Result<(String, String)> {
-        let url = format!("{}/{BUCKET}/{key}", self.endpoint());
-        self.put(&format!("{}/{BUCKET}", self.endpoint()), Vec::new()).await?;
-        self.put(&url, content).await?;
-        Ok((format!("s3://{BUCKET}/{key}"), url))
-    }
-
     /// Creates a stack, or updates it if there is one of this name, and waits for the end of it, whichever that is.
     pub async fn put_stack(&self, name: &str, template: &str, parameters: &[(&str, &str)]) -> anyhow::Result<Stack> {
         let action = if self.stack(name).await.is_ok() { "UpdateStack" } else { "CreateStack" };
@@ -55,7 +45,7 @@ impl Emulator {
         }
     }
 
-    async fn at_rest(&self, name: &str) -> anyhow::Result<Stack> {
+    pub(super) async fn at_rest(&self, name: &str) -> anyhow::Result<Stack> {
         let start = Instant::now();
         loop {
             let stack = self.stack(name).await?;
@@ -87,16 +77,6 @@ impl Emulator {
                 })
                 .collect(),
         })
-    }
-
-    async fn put(&self, url: &str, content: Vec<u8>) -> anyhow::Result<()> {
-        let call = self.http.request(Method::PUT, url).header("authorization", authorization("s3")).body(content);
-        let status = call.send().await?.status();
-        // The bucket may be there.
-        if !status.is_success() && status != reqwest::StatusCode::CONFLICT {
-            bail!("the AWS emulator answers {status} to PUT {url}");
-        }
-        Ok(())
     }
 
     /// CloudFormation speaks the older protocol: a form in, XML out.

@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, bail};
 use hookledger_core::Secret;
-use hookledger_harness::{Emulator, Postgres, Stack};
+use hookledger_harness::{Application, Emulator, Postgres, Stack};
 use hookledger_ledger::{DatabaseConfig, Tls, connect};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -63,7 +63,13 @@ impl Account {
         })
     }
 
-    pub(crate) async fn deploy(&self, stack: &str, template: &str, changes: &[(&str, &str)]) -> anyhow::Result<Stack> {
+    /// By `sam deploy`.
+    pub(crate) async fn deploy(
+        &self,
+        stack: &str,
+        application: &Application,
+        changes: &[(&str, &str)],
+    ) -> anyhow::Result<Stack> {
         let architecture = if cfg!(target_arch = "aarch64") { "arm64" } else { "x86_64" };
         let mut parameters = vec![
             ("DatabaseMode", "existing"),
@@ -74,11 +80,7 @@ impl Account {
         ];
         parameters.retain(|(name, _)| changes.iter().all(|(changed, _)| changed != name));
         parameters.extend(changes);
-        // The emulator enforces it, and speaks HTTP: its queues would answer nobody.
-        let by_tls_only = "{'aws:SecureTransport': false}";
-        ensure!(template.contains(by_tls_only), "the queues answer without TLS");
-        let template = template.replace(by_tls_only, "{'aws:SecureTransport': true}");
-        self.emulator.put_stack(stack, &template, &parameters).await
+        self.emulator.sam_deploy(stack, &application.template(), &parameters).await
     }
 
     /// Posts to the stack's API, and gives status and answer.
@@ -133,6 +135,14 @@ impl Account {
         let count = self.database.query_one(&format!("SELECT count(*) FROM {from}"), &[]).await;
         count.map_or(-1, |row| row.get(0))
     }
+}
+
+/// The application, as the emulator can run it.
+pub(crate) fn application(version: &str) -> anyhow::Result<Application> {
+    let application = Application::package(version)?;
+    // The emulator enforces it, and speaks HTTP: its queues would answer nobody.
+    application.edit("{'aws:SecureTransport': false}", "{'aws:SecureTransport': true}")?;
+    Ok(application)
 }
 
 pub(crate) async fn secret(emulator: &Emulator, name: &str, text: &str) -> anyhow::Result<String> {
