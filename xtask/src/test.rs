@@ -29,10 +29,13 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     }
     // As `cargo lambda watch` asks for them, so that no test waits for a build inside it.
     check("functions built", "cargo build --bins", cargo().args(["build", "--bins"]))?;
-    let mut test = cargo();
-    test.args(["test", "--workspace"]).args(&arguments.filter);
-    if !run_to_end(&test)?.success() {
-        bail!("tests fail");
+    // Examples in the documentation first: where there are none, the last line would say that no test ran.
+    for targets in [&["--doc"][..], &["--lib", "--bins", "--tests"]] {
+        let mut test = cargo();
+        test.args(["test", "--workspace"]).args(targets).args(&arguments.filter);
+        if !run_to_end(&test)?.success() {
+            bail!("tests fail");
+        }
     }
     Ok(())
 }
