@@ -13,12 +13,23 @@ use tokio_postgres::{Client, Row};
 use crate::connect::{ConnectError, DatabaseConfig, connect};
 use crate::error::{LedgerError, connection_is_lost};
 
+/// When to find out anew where the database is and who we are to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Anew {
+    /// Once the database refuses the credentials: they may have been rotated.
+    WhenRefused,
+    /// For each connection, and when refused: the credentials do not live as long as the process.
+    ForEachConnection,
+}
+
 /// Finds out anew where the database is and who we are to it.
 pub type Reconfigure = Box<dyn Fn() -> BoxFuture<'static, Option<DatabaseConfig>> + Send + Sync>;
 
 pub struct Ledger {
     config: DatabaseConfig,
-    reconfigure: Option<Reconfigure>,
+    reconfigure: Option<(Anew, Reconfigure)>,
+    /// The first connection is made with the configuration that was given, which is fresh.
+    opened: bool,
     client: Option<Client>,
     answer_within: Duration,
 }
@@ -34,12 +45,11 @@ pub(crate) struct Answer {
 impl Ledger {
     /// `answer_within` bounds each operation as a whole: connecting, a first try and a second one.
     pub fn new(config: DatabaseConfig, answer_within: Duration) -> Self {
-        Self { config, reconfigure: None, client: None, answer_within }
+        Self { config, reconfigure: None, opened: false, client: None, answer_within }
     }
 
-    /// Asked once when the database refuses the credentials: they may have been rotated.
-    pub fn reconfigured_by(self, reconfigure: Reconfigure) -> Self {
-        Self { reconfigure: Some(reconfigure), ..self }
+    pub fn reconfigured(self, anew: Anew, reconfigure: Reconfigure) -> Self {
+        Self { reconfigure: Some((anew, reconfigure)), ..self }
     }
 
     /// Opens the connection ahead of the first operation, in a function's init. An error here may be only logged: the
@@ -108,8 +118,14 @@ impl Ledger {
     }
 
     async fn open(&mut self) -> Result<Client, ConnectError> {
+        if let (true, Some((Anew::ForEachConnection, reconfigure))) = (self.opened, &self.reconfigure)
+            && let Some(config) = reconfigure().await
+        {
+            self.config = config;
+        }
+        self.opened = true;
         match (connect(&self.config).await, &self.reconfigure) {
-            (Err(refused @ ConnectError::Authentication(_)), Some(reconfigure)) => match reconfigure().await {
+            (Err(refused @ ConnectError::Authentication(_)), Some((_, reconfigure))) => match reconfigure().await {
                 Some(config) => {
                     self.config = config;
                     connect(&self.config).await

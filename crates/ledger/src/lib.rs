@@ -39,7 +39,7 @@ pub use guard::{Guard, Tie};
 pub use health::Health;
 pub use history::{History, InForce, ObjectEvent};
 pub use lease::{Grant, LEASE_TERM_S, Lease};
-pub use ledger::{Ledger, Reconfigure};
+pub use ledger::{Anew, Ledger, Reconfigure};
 pub use migrate::{MigrateError, migrate};
 pub use purge::{InvalidPointer, Pointer, PurgeBatch, PurgeFilter, PurgePosition};
 pub use rearm::{Rearm, RearmBatch, Tally};

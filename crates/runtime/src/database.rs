@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use hookledger_core::Secret;
-use hookledger_ledger::{DatabaseConfig, Tls};
+use hookledger_ledger::{Anew, DatabaseConfig, Tls};
 use serde::Deserialize;
 
 use crate::env::{Env, EnvError};
@@ -60,7 +60,15 @@ impl DatabaseSettings {
         Ok(Self { auth: auth(env)?, tls: tls(env)? })
     }
 
-    /// To be asked again when the database refuses the credentials: they may have been rotated, or a token be too old.
+    /// A token of IAM is good for a quarter of an hour and costs a signature, so each connection gets its own.
+    pub fn anew(&self) -> Anew {
+        match self.auth {
+            Auth::Url(_) | Auth::Secret { .. } => Anew::WhenRefused,
+            Auth::Iam { .. } => Anew::ForEachConnection,
+        }
+    }
+
+    /// To be asked again as [`anew`](Self::anew) says.
     pub async fn resolve(&self, vault: &Vault) -> Result<DatabaseConfig, DatabaseError> {
         let url = match &self.auth {
             Auth::Url(url) => url.clone(),

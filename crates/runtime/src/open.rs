@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hookledger_ledger::Ledger;
+use hookledger_ledger::{Ledger, Reconfigure};
 use lambda_runtime::tracing::error;
 
 use crate::database::{DatabaseError, DatabaseSettings};
@@ -16,15 +16,19 @@ pub async fn open_ledger(settings: DatabaseSettings, answer_within: Duration) ->
     let vault = Vault::new();
     let config = settings.resolve(&vault).await?;
     let source = Arc::new((settings, vault));
-    let mut ledger = Ledger::new(config, answer_within).reconfigured_by(Box::new(move || {
+    let mut ledger = Ledger::new(config, answer_within).reconfigured(source.0.anew(), reconfigure(source));
+    if let Err(error) = ledger.warm().await {
+        error!("{}", error_chain(&error));
+    }
+    Ok(ledger)
+}
+
+fn reconfigure(source: Arc<(DatabaseSettings, Vault)>) -> Reconfigure {
+    Box::new(move || {
         let source = source.clone();
         Box::pin(async move {
             let (settings, vault) = &*source;
             settings.resolve(vault).await.inspect_err(|e| error!("{}", error_chain(e))).ok()
         })
-    }));
-    if let Err(error) = ledger.warm().await {
-        error!("{}", error_chain(&error));
-    }
-    Ok(ledger)
+    })
 }

@@ -1,5 +1,8 @@
 use hookledger_core::{Claim, ClaimMode};
-use hookledger_ledger::{connect, migrate};
+use hookledger_ledger::{Anew, Ledger, connect, migrate};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use crate::ground::{Ground, config, event};
 
@@ -14,6 +17,35 @@ async fn a_session_that_was_terminated_is_replaced_without_an_error() {
     assert_eq!(ground.claim(&event("b")).await, Claim::New);
     ground.run(TERMINATE_OTHERS).await;
     ground.leased("c").await;
+}
+
+/// A ledger that counts how often it is configured anew.
+fn counted(ground: &Ground, anew: Anew) -> (Ledger, Arc<AtomicU32>) {
+    let asked = Arc::new(AtomicU32::new(0));
+    let (right, counter) = (config(&ground.url), asked.clone());
+    let ledger = Ledger::new(right.clone(), Duration::from_secs(20)).reconfigured(
+        anew,
+        Box::new(move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+            let right = right.clone();
+            Box::pin(async move { Some(right) })
+        }),
+    );
+    (ledger, asked)
+}
+
+#[tokio::test]
+async fn credentials_that_do_not_last_are_made_anew_for_each_connection_but_the_first() {
+    let ground = Ground::new("connection_anew").await;
+    for (anew, expected) in [(Anew::ForEachConnection, 2), (Anew::WhenRefused, 0)] {
+        let (mut ledger, asked) = counted(&ground, anew);
+        for _ in 0..3 {
+            ledger.ping().await.unwrap();
+            ledger.ping().await.unwrap();
+            ledger.disconnect();
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), expected, "{anew:?}");
+    }
 }
 
 #[tokio::test]
