@@ -5,6 +5,7 @@ use hookledger_core::{Candidate, Event, EventId, Lifecycle, ObjectKey, newest};
 use tokio_postgres::types::Type;
 
 use crate::error::LedgerError;
+use crate::ledger::Param;
 use crate::rows::event_of;
 use crate::work::Work;
 
@@ -78,11 +79,13 @@ impl Work<'_> {
 
     async fn advance(&self, event: &Event, object: &ObjectKey, version: i64) -> Result<bool, LedgerError> {
         let deleted = event.lifecycle == Lifecycle::Deleted;
+        let source = event.source.as_str();
+        let [source, account, kind, id] = object_params(&source, object);
         let params = [
-            (&event.source.as_str() as _, Type::TEXT),
-            (&object.account as _, Type::TEXT),
-            (&object.kind as _, Type::TEXT),
-            (&object.id as _, Type::TEXT),
+            source,
+            account,
+            kind,
+            id,
             (&version as _, Type::INT8),
             (&deleted as _, Type::BOOL),
             (&event.event_id.as_str() as _, Type::TEXT),
@@ -97,14 +100,9 @@ impl Work<'_> {
         version: i64,
     ) -> Result<Vec<tokio_postgres::Row>, LedgerError> {
         let deleted = event.lifecycle == Lifecycle::Deleted;
-        let params = [
-            (&event.source.as_str() as _, Type::TEXT),
-            (&object.account as _, Type::TEXT),
-            (&object.kind as _, Type::TEXT),
-            (&object.id as _, Type::TEXT),
-            (&deleted as _, Type::BOOL),
-            (&version as _, Type::INT8),
-        ];
+        let source = event.source.as_str();
+        let [source, account, kind, id] = object_params(&source, object);
+        let params = [source, account, kind, id, (&deleted as _, Type::BOOL), (&version as _, Type::INT8)];
         self.query("read a tie", READ_TIE, &params).await
     }
 
@@ -144,14 +142,20 @@ impl Work<'_> {
     }
 
     async fn join_tie(&self, event: &Event, object: &ObjectKey, winner: &EventId) -> Result<(), LedgerError> {
-        let params = [
-            (&event.source.as_str() as _, Type::TEXT),
-            (&object.account as _, Type::TEXT),
-            (&object.kind as _, Type::TEXT),
-            (&object.id as _, Type::TEXT),
-            (&winner.as_str() as _, Type::TEXT),
-            (&event.event_id.as_str() as _, Type::TEXT),
-        ];
+        let source = event.source.as_str();
+        let [source, account, kind, id] = object_params(&source, object);
+        let params =
+            [source, account, kind, id, (&winner.as_str() as _, Type::TEXT), (&event.event_id.as_str() as _, Type::TEXT)];
         self.query("join a tie", JOIN_TIE, &params).await.map(|_| ())
     }
+}
+
+/// The primary key of `webhook_object`, as the first four parameters of each statement here.
+fn object_params<'a>(source: &'a &'a str, object: &'a ObjectKey) -> [Param<'a>; 4] {
+    [
+        (source as _, Type::TEXT),
+        (&object.account as _, Type::TEXT),
+        (&object.kind as _, Type::TEXT),
+        (&object.id as _, Type::TEXT),
+    ]
 }
