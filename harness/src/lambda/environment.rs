@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -38,6 +38,7 @@ pub(super) struct Environment {
 #[derive(Clone)]
 pub(super) struct Process {
     child: Arc<Mutex<Child>>,
+    killed: Arc<AtomicBool>,
     ended: watch::Receiver<bool>,
 }
 
@@ -123,11 +124,12 @@ impl Process {
             let _reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner).wait();
             tell.send_replace(true);
         });
-        Ok(Self { child, ended })
+        Ok(Self { child, killed: Arc::default(), ended })
     }
 
     /// SIGKILL: it has no chance to do anything about it.
     pub(super) fn kill(&self) {
+        self.killed.store(true, Ordering::SeqCst);
         // An error says that it has ended already.
         let _killed = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
     }
@@ -136,8 +138,10 @@ impl Process {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        *self.ended.borrow()
+    /// Whether it has ended or is about to: a process that was killed may be gone from `/proc` before we were told of its end,
+    /// and may still take an event before it is.
+    pub(super) fn is_over(&self) -> bool {
+        self.killed.load(Ordering::SeqCst) || *self.ended.borrow()
     }
 
     async fn end(&mut self) {

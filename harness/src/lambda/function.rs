@@ -90,7 +90,7 @@ impl Function {
     /// Kills one environment by SIGKILL, one at work if there is any; `choice` says which of them. `false` if none lives.
     pub fn kill(&self, choice: usize) -> bool {
         let live = locked(&self.live);
-        let alive = || live.values().filter(|one| !one.process.has_ended());
+        let alive = || live.values().filter(|one| !one.process.is_over());
         let busy: Vec<_> = alive().filter(|one| one.busy.load(Ordering::SeqCst)).collect();
         let candidates = if busy.is_empty() { alive().collect() } else { busy };
         let Some(victim) = candidates.get(choice % candidates.len().max(1)) else { return false };
@@ -111,7 +111,7 @@ impl Function {
 
     /// The processes that live, for looking at what they cost.
     pub fn process_ids(&self) -> Vec<u32> {
-        locked(&self.live).values().filter(|one| !one.process.has_ended()).map(|one| one.process.id()).collect()
+        locked(&self.live).values().filter(|one| !one.process.is_over()).map(|one| one.process.id()).collect()
     }
 
     /// How many environments were started so far.
@@ -129,7 +129,7 @@ impl Function {
     fn take_idle(&self) -> Option<Running> {
         let mut idle = locked(&self.idle);
         // What ended while it had nothing to do is replaced.
-        idle.retain(|running| !running.environment.process.has_ended());
+        idle.retain(|running| !running.environment.process.is_over());
         idle.pop()
     }
 
