@@ -8,6 +8,7 @@ mod database;
 mod deliveries;
 mod events;
 mod growth;
+mod instructions;
 mod load;
 mod receiver;
 mod report;
@@ -24,10 +25,16 @@ use report::Report;
 
 /// How fast hookledger is, side by side with what it is compared to.
 #[derive(Parser)]
-#[command(name = "cargo xtask bench", bin_name = "cargo xtask bench")]
+#[command(name = "cargo xtask bench", bin_name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
 struct Arguments {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    /// Count the instructions of warm requests, and say what changed since bench/baseline.json (three minutes)
+    #[arg(long, conflicts_with = "baseline")]
+    check: bool,
+    /// Count the instructions of warm requests into bench/baseline.json
+    #[arg(long)]
+    baseline: bool,
     /// Print the result for a program
     #[arg(long, global = true)]
     json: bool,
@@ -58,8 +65,14 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if arguments.check {
+        return runtime.block_on(instructions::check());
+    }
+    if arguments.baseline {
+        return runtime.block_on(instructions::keep());
+    }
     let reports = runtime.block_on(async {
-        Ok::<_, anyhow::Error>(match &arguments.what {
+        Ok::<_, anyhow::Error>(match arguments.what.as_ref().unwrap_or(&What::All) {
             What::Growth(options) => vec![growth::run(options).await?],
             What::Receiver(options) => vec![receiver::run(options).await?],
             What::Worker(options) => vec![worker::run(options).await?],

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -74,12 +74,24 @@ impl Stage {
         self.function(name, built(name)?, variables, environments)
     }
 
+    /// The same under a command line that runs it and looks at it; without TLS, and with one environment.
+    pub(crate) fn built_under(&self, command: &str, name: &str) -> anyhow::Result<Function> {
+        let bootstrap = self.new_folder()?.join("bootstrap");
+        executable(&bootstrap, &format!("#!/bin/sh\nexec {command} {}\n", built(name)?.display()))?;
+        let mut variables = self.variables(self.postgres.port());
+        variables.push(("DATABASE_TLS".to_owned(), "disable".to_owned()));
+        self.function(name, bootstrap, variables, 1)
+    }
+
+    /// Which is gone when the stage is.
+    pub(crate) fn new_folder(&self) -> anyhow::Result<PathBuf> {
+        Ok(tempfile::tempdir_in(self.folder.path())?.keep())
+    }
+
     /// A handler of bench/python/seed.py.
     pub(crate) fn python(&self, handler: &str, environments: usize) -> anyhow::Result<Function> {
         let bootstrap = self.folder.path().join(format!("bootstrap-{handler}"));
-        let script = format!("#!/bin/sh\nexec {} -m awslambdaric seed.{handler}\n", self.python.display());
-        fs::write(&bootstrap, script)?;
-        fs::set_permissions(&bootstrap, fs::Permissions::from_mode(0o755))?;
+        executable(&bootstrap, &format!("#!/bin/sh\nexec {} -m awslambdaric seed.{handler}\n", self.python.display()))?;
         let mut variables = self.variables(self.postgres.port());
         variables.push(("LAMBDA_TASK_ROOT".to_owned(), root().join("bench/python").display().to_string()));
         variables.push(("PYTHONPATH".to_owned(), root().join("bench/python").display().to_string()));
@@ -100,10 +112,15 @@ impl Stage {
         environments: usize,
     ) -> anyhow::Result<Function> {
         // Each has a folder of its own for what it writes.
-        let logs = tempfile::tempdir_in(self.folder.path())?.keep();
+        let logs = self.new_folder()?;
         let (name, timeout) = (name.to_owned(), Duration::from_secs(30));
         Function::new(FunctionOptions { name, program, variables, environments, timeout, memory_mb: MEMORY_MB, logs })
     }
+}
+
+fn executable(file: &Path, script: &str) -> anyhow::Result<()> {
+    fs::write(file, script)?;
+    Ok(fs::set_permissions(file, fs::Permissions::from_mode(0o755))?)
 }
 
 /// Beside this program, where `cargo xtask bench` has it built.

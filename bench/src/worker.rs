@@ -19,7 +19,7 @@ use crate::spread::Spread;
 use crate::stage::{Stage, Way};
 
 /// Messages of a batch: an event source mapping's default.
-const BATCH: usize = 10;
+pub(crate) const BATCH: usize = 10;
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -90,7 +90,7 @@ impl Subject {
 }
 
 /// In the ledger, through its own claim.
-async fn claim(stage: &Stage, ids: &[String]) -> anyhow::Result<()> {
+pub(crate) async fn claim(stage: &Stage, ids: &[String]) -> anyhow::Result<()> {
     let mut ledger = ledger(&stage.url)?;
     let events: Vec<VerifiedEvent> = ids
         .iter()
@@ -138,7 +138,7 @@ async fn measure(stage: &Stage, subject: Subject, batches: usize, measured: &mut
 }
 
 /// What an event source mapping invokes a worker with.
-fn payload(ids: &[String]) -> Bytes {
+pub(crate) fn payload(ids: &[String]) -> Bytes {
     let record = |id: &String| {
         json!({
             "messageId": id, "receiptHandle": id, "body": json!({ "source": "stripe", "event_id": id }).to_string(),
@@ -149,7 +149,7 @@ fn payload(ids: &[String]) -> Bytes {
     json!({ "Records": ids.iter().map(record).collect::<Vec<_>>() }).to_string().into()
 }
 
-fn all_settled(answer: &str) -> bool {
+pub(crate) fn all_settled(answer: &str) -> bool {
     serde_json::from_str::<Value>(answer).is_ok_and(|answer| answer["batchItemFailures"] == json!([]))
 }
 
