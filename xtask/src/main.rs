@@ -7,6 +7,7 @@ mod chaos;
 mod demo;
 mod deploy_local;
 mod dev;
+mod fuzz;
 mod interrupt;
 mod paint;
 mod progress;
@@ -31,7 +32,9 @@ enum Command {
     Dev,
     /// Deploy the templates onto the AWS emulator, deliver, update, take down
     DeployLocal,
-    /// Every check: format, lints, docs, tests
+    /// Fuzz what reads deliveries: headers, every provider's definition, identity
+    Fuzz(fuzz::Arguments),
+    /// Every check: format, lints, docs, tests, and a short run of the fuzzers
     Test(test::Arguments),
 }
 
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Dev => dev::run(),
         Command::DeployLocal => deploy_local::run(),
+        Command::Fuzz(arguments) => fuzz::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
     });
     interrupt::wait_if_stopping();

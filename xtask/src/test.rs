@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::bail;
 use hookledger_harness::{cargo, preflight, run_to_end, sam_with_progress, venv_with_progress};
 
+use crate::fuzz;
 use crate::progress::{loud_step, note, step};
 
 #[derive(clap::Args)]
@@ -26,6 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
         let mut doc = cargo();
         doc.args(["doc", "--no-deps", "--workspace"]).env("RUSTDOCFLAGS", "--deny warnings");
         check("documentation", "cargo doc --no-deps --workspace", &doc)?;
+        fuzz::check()?;
     }
     // As `cargo lambda watch` asks for them, so that no test waits for a build inside it.
     check("functions built", "cargo build --bins", cargo().args(["build", "--bins"]))?;
