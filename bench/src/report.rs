@@ -1,4 +1,4 @@
-//! What a benchmark shows: tables as they stand in docs/benchmarks.md, and the targets, reached or not.
+//! What a benchmark shows: tables as they stand in docs/performance.md, and the targets, reached or not.
 
 use std::fmt;
 
@@ -59,6 +59,20 @@ impl Report {
         Ok(())
     }
 
+    /// What stands under `name`, by row, in the first table that has it.
+    pub(crate) fn column(&self, name: &str) -> Vec<(String, Spread)> {
+        let place = |table: &Table| table.head.iter().position(|head| *head == name);
+        let Some((table, index)) = self.tables.iter().find_map(|table| Some((table, place(table)?))) else {
+            return Vec::new();
+        };
+        let value = |(row, cells): &(String, Vec<Cell>)| match cells.get(index)? {
+            Cell::Spread(spread, _) => Some((row.clone(), *spread)),
+            Cell::Number(number, _) => Some((row.clone(), Spread::of([*number]))),
+            Cell::None => None,
+        };
+        table.rows.iter().filter_map(value).collect()
+    }
+
     pub(crate) fn json(&self) -> Value {
         let tables: Map<_, _> = self.tables.iter().map(|table| (table.title.clone(), table.json())).collect();
         let target = |target: &Target| json!({ "what": target.what, "limit": target.limit, "value": target.value, "reached": target.is_reached() });
@@ -93,16 +107,22 @@ impl fmt::Display for Report {
             writeln!(f, "{table}")?;
         }
         for target in &self.targets {
-            let (reached, sign) = match (target.is_reached(), target.kind) {
-                (true, Limit::AtMost) => ("reached", "≤"),
-                (true, Limit::AtLeast) => ("reached", "≥"),
-                (false, Limit::AtMost) => ("MISSED ", "≤"),
-                (false, Limit::AtLeast) => ("MISSED ", "≥"),
-            };
-            writeln!(f, "- {reached} {}: {:.2}, wanted {sign} {}", target.what, target.value, target.limit)?;
+            writeln!(f, "{target}")?;
         }
         writeln!(f)?;
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (reached, sign) = match (self.is_reached(), self.kind) {
+            (true, Limit::AtMost) => ("reached", "≤"),
+            (true, Limit::AtLeast) => ("reached", "≥"),
+            (false, Limit::AtMost) => ("MISSED ", "≤"),
+            (false, Limit::AtLeast) => ("MISSED ", "≥"),
+        };
+        write!(f, "- {reached} {}: {:.2}, wanted {sign} {}", self.what, self.value, self.limit)
     }
 }
 
@@ -151,6 +171,14 @@ mod tests {
         let json = report(1.0).json();
         assert_eq!(json["tables"]["T"]["claim"]["µs"]["median"], 2.0);
         assert_eq!(json["targets"][0]["reached"], true);
+    }
+
+    #[test]
+    fn a_column_has_the_rows_that_have_a_value() {
+        let (median, min, max) = (2.0, 1.0, 3.0);
+        assert_eq!(report(1.0).column("µs"), [("claim".to_owned(), Spread { median, min, max })]);
+        assert_eq!(report(1.0).column("MB"), []);
+        assert_eq!(report(1.0).column("km"), []);
     }
 
     #[test]
