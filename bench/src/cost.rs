@@ -71,10 +71,10 @@ impl Cost {
     }
 }
 
-/// Of everybody who was measured both as a receiver and as a worker.
-pub(crate) fn report(receiver: &Report, worker: &Report) -> Report {
-    let receivers = receiver.column(COLUMN);
-    let workers = worker.column(COLUMN);
+/// Of everybody who was measured both as a receiver and as a worker; `None` if only one of the two was measured.
+pub(crate) fn report(reports: &[Report]) -> Option<Report> {
+    let billed = |name| Some(reports.iter().find(|report| report.name == name)?.column(COLUMN));
+    let (receivers, workers) = (billed("receiver")?, billed("worker")?);
     let row = |(name, receiver_ms): &(String, Spread)| {
         let (_, worker_ms) = workers.iter().find(|(other, _)| other == name)?;
         let (receiver_ms, worker_ms) = (receiver_ms.median, worker_ms.median);
@@ -96,7 +96,7 @@ pub(crate) fn report(receiver: &Report, worker: &Report) -> Report {
         ],
         rows: receivers.iter().filter_map(row).collect(),
     };
-    Report { name: "cost", tables: vec![table], targets: Vec::new(), notes: Vec::new() }
+    Some(Report { name: "cost", tables: vec![table], targets: Vec::new(), notes: Vec::new() })
 }
 
 /// How the column with [`billed_ms`] is called in both reports.
