@@ -28,7 +28,7 @@ mod watchdog;
 
 pub use application::Application;
 pub use built::built;
-pub use cargo::cargo;
+pub use cargo::{cargo, cargo_lambda};
 pub use clock::since_epoch;
 pub use emulator::{Emulator, EmulatorOptions, Message, Stack};
 pub use next_release::operator_with_migration;

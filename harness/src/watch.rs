@@ -4,16 +4,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 use tempfile::TempDir;
 
-use crate::cargo::forget_our_package;
+use crate::cargo::cargo_lambda;
 use crate::emulator::Emulator;
-use crate::place::root;
-use crate::venv::venv;
 use crate::wait::{block_on, until};
 use crate::watchdog::{Service, ServiceOptions, Signal};
 
@@ -45,10 +42,10 @@ impl Watch {
         let folder =
             tempfile::Builder::new().prefix("hookledger-functions-").tempdir().context("make a temporary folder")?;
         let env_file = write_env_file(folder.path(), variables)?;
-        let mut watch = Command::new(venv()?.program("cargo-lambda"));
-        watch.args(["lambda", "watch", "--color", "never", "--invoke-address", "127.0.0.1"]);
+        let mut watch = cargo_lambda()?;
+        watch.args(["watch", "--color", "never", "--invoke-address", "127.0.0.1"]);
         watch.args(["--invoke-port", &port.to_string()]).arg("--env-file").arg(env_file).args(arguments);
-        forget_our_package(&mut watch).current_dir(root()).env("NO_COLOR", "1");
+        watch.env("NO_COLOR", "1");
         let options = ServiceOptions {
             log: &folder.path().join("log"),
             stop_with: Signal::Terminate,
