@@ -24,10 +24,16 @@ database = psycopg.connect(os.environ["DATABASE_URL"], autocommit=True)
 
 
 def receiver(event, context):
+    delivered = verified(event)
+    return answer(401, {"error": "the signature does not fit"}) if delivered is None else accept(delivered)
+
+
+def verified(event):
     body = base64.b64decode(event["body"]) if event["isBase64Encoded"] else event["body"].encode()
-    if not is_genuine(event["headers"].get("stripe-signature", ""), body):
-        return answer(401, {"error": "the signature does not fit"})
-    delivered = json.loads(body)
+    return json.loads(body) if is_genuine(event["headers"].get("stripe-signature", ""), body) else None
+
+
+def accept(delivered):
     event_id = delivered["id"]
     claimed = database.execute(
         "INSERT INTO seed_event (source, event_id, event_type, payload) VALUES ('stripe', %s, %s, %s)"

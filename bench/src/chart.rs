@@ -63,7 +63,13 @@ impl Chart {
                     height - 8.0
                 ),
             );
-            element(&mut svg, format_args!("<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"{LIMIT}\">{limit}</text>", HEAD - 10.0));
+            element(
+                &mut svg,
+                format_args!(
+                    "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"{LIMIT}\">{limit}</text>",
+                    HEAD - 10.0
+                ),
+            );
         }
         svg.push_str("</svg>\n");
         svg
@@ -75,13 +81,18 @@ impl Chart {
             Scale::Linear => "",
             Scale::Logarithmic => ", logarithmic",
         };
-        element(svg, format_args!("<text x=\"0\" y=\"40\">{}{scale}; lines from smallest to largest</text>", escaped(self.unit)));
+        element(
+            svg,
+            format_args!("<text x=\"0\" y=\"40\">{}{scale}; lines from smallest to largest</text>", escaped(self.unit)),
+        );
         if self.series.len() > 1 {
             for (index, (name, opacity)) in self.series.iter().zip(OPACITIES).enumerate() {
                 let x = WIDTH - VALUES - 70.0 * (self.series.len() - index) as f64;
                 element(
                     svg,
-                    format_args!("<rect x=\"{x:.1}\" y=\"29\" width=\"12\" height=\"12\" rx=\"2\" fill=\"{OURS}\" opacity=\"{opacity}\"/>"),
+                    format_args!(
+                        "<rect x=\"{x:.1}\" y=\"29\" width=\"12\" height=\"12\" rx=\"2\" fill=\"{OURS}\" opacity=\"{opacity}\"/>"
+                    ),
                 );
                 element(svg, format_args!("<text x=\"{:.1}\" y=\"40\">{}</text>", x + 18.0, escaped(name)));
             }
@@ -90,7 +101,10 @@ impl Chart {
 
     fn row(&self, svg: &mut String, top: f64, name: &str, values: &[Spread]) {
         let middle = top + BAR * values.len() as f64 / 2.0 + 5.0;
-        element(svg, format_args!("<text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\">{}</text>", NAMES - 10.0, escaped(name)));
+        element(
+            svg,
+            format_args!("<text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\">{}</text>", NAMES - 10.0, escaped(name)),
+        );
         let fill = if name.starts_with("hookledger") { OURS } else { THEIRS };
         for (index, (value, opacity)) in values.iter().zip(OPACITIES).enumerate() {
             let y = top + BAR * index as f64;
@@ -106,9 +120,20 @@ impl Chart {
             );
             element(
                 svg,
-                format_args!("<path d=\"M{min:.1} {:.1}H{max:.1}\" stroke=\"{TEXT}\" stroke-width=\"1.5\"/>", y + BAR / 2.0 - 0.5),
+                format_args!(
+                    "<path d=\"M{min:.1} {:.1}H{max:.1}\" stroke=\"{TEXT}\" stroke-width=\"1.5\"/>",
+                    y + BAR / 2.0 - 0.5
+                ),
             );
-            element(svg, format_args!("<text x=\"{:.1}\" y=\"{:.1}\">{}</text>", max.max(end) + 8.0, y + BAR - 4.0, shown(value.median)));
+            element(
+                svg,
+                format_args!(
+                    "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                    max.max(end) + 8.0,
+                    y + BAR - 4.0,
+                    shown(value.median)
+                ),
+            );
         }
     }
 

@@ -130,7 +130,8 @@ mod tests {
         let template = include_str!("../../infra/template.yaml");
         for function in ["receiver", "worker"] {
             let properties = template.split(&format!("FunctionName: !Sub ${{AWS::StackName}}-{function}\n")).nth(1);
-            let memory = properties.and_then(|rest| rest.split("MemorySize: ").nth(1)?.split_whitespace().next()?.parse().ok());
+            let memory =
+                properties.and_then(|rest| rest.split("MemorySize: ").nth(1)?.split_whitespace().next()?.parse().ok());
             assert_eq!(memory, Some(MEMORY_MB), "{function}");
         }
     }

@@ -45,6 +45,25 @@ pub(crate) async fn turn_on_tls(client: &Client) -> anyhow::Result<String> {
     Ok(client.query_one("SELECT pg_read_file('server.crt')", &[]).await?.get(0))
 }
 
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Commits {
+    OnDisk,
+    NotWaitedFor,
+}
+
+impl Commits {
+    /// For all sessions, those that are open too, from their next statement on.
+    pub(crate) async fn set(self, client: &Client) -> anyhow::Result<()> {
+        let value = match self {
+            Self::OnDisk => "on",
+            Self::NotWaitedFor => "off",
+        };
+        client.batch_execute(&format!("ALTER SYSTEM SET synchronous_commit = {value}")).await?;
+        Ok(client.batch_execute("SELECT pg_reload_conf()").await?)
+    }
+}
+
 /// What pgbench measured.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pgbench {

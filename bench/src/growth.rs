@@ -20,7 +20,7 @@ const RATIO_MAX: f64 = 1.2;
 /// Rows that a sweep finds, in both ledgers: the backlog is what a sweep may cost.
 const BACKLOG: u32 = 500;
 
-#[derive(clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// Settled rows of the large ledger
     #[arg(long, default_value_t = 10_000_000)]
@@ -39,10 +39,9 @@ pub(crate) struct Options {
     operations: u32,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { rows: 10_000_000, base: 10_000, payloads: 200_000, rounds: 9, operations: 200 }
-    }
+impl Options {
+    pub(crate) const USUAL: Self = Self { rows: 10_000_000, base: 10_000, payloads: 200_000, rounds: 9, operations: 200 };
+    pub(crate) const QUICK: Self = Self { rows: 100_000, base: 10_000, payloads: 10_000, rounds: 1, operations: 20 };
 }
 
 /// A ledger and its size.

@@ -116,7 +116,7 @@ impl Request {
 async fn count_all() -> anyhow::Result<Counts> {
     // The same ids in every run.
     fastrand::seed(1);
-    let stage = Stage::start().await?;
+    let stage = Stage::start(&[]).await?;
     let mut counts = Counts::new();
     for request in Request::ALL {
         let count = request.count(&stage).await?;

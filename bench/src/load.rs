@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hookledger_harness::lambda::Function;
 use hookledger_harness::lambda::api_gateway::answer;
 
+use crate::cost::billed_ms;
 use crate::cpu;
 use crate::spread::{micros, quantile};
 
@@ -20,6 +21,15 @@ pub(crate) struct Run {
     pub(crate) per_second: f64,
     /// Processor time of the function's processes for one invocation.
     pub(crate) cpu_us: f64,
+    /// What Lambda would bill for one invocation, with the memory of infra/template.yaml.
+    pub(crate) billed_ms: f64,
+}
+
+impl Run {
+    /// What the function would do with a processor to itself: the rate without the share of whatever else the machine does.
+    pub(crate) fn per_cpu_second(&self) -> f64 {
+        1e6 / self.cpu_us
+    }
 }
 
 /// What a new environment takes, in milliseconds.
@@ -61,6 +71,7 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
     let wall = start.elapsed();
     let spent = cpu::time_of_all(&pids)?.saturating_sub(before);
     let mut took = took.concat();
+    let billed_ms = billed_ms(&took, spent.div_f64(count.max(1) as f64));
     let mut at = |part| micros(quantile(&mut took, part));
     Ok(Run {
         p50_us: at(0.5),
@@ -68,6 +79,7 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
         p99_us: at(0.99),
         per_second: count as f64 / wall.as_secs_f64(),
         cpu_us: micros(spent) / count as f64,
+        billed_ms,
     })
 }
 

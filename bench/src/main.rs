@@ -3,6 +3,9 @@
 //! Invariant: what is compared is measured in one run, by turns, so that a machine that is busy with something else is so for
 //! both; what is printed is a median with its spread.
 
+mod chart;
+mod contenders;
+mod cost;
 mod cpu;
 mod database;
 mod deliveries;
@@ -10,17 +13,22 @@ mod events;
 mod growth;
 mod instructions;
 mod load;
+mod machine;
+mod publish;
 mod receiver;
 mod report;
+mod sizes;
 mod spread;
 mod sqs;
 mod stage;
+mod storm;
 mod wire;
 mod worker;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use contenders::Contender;
 use report::Report;
 
 /// How fast hookledger is, side by side with what it is compared to.
@@ -35,6 +43,15 @@ struct Arguments {
     /// Count the instructions of warm requests into bench/baseline.json
     #[arg(long)]
     baseline: bool,
+    /// Small numbers in place of all sizes: shows that everything works, and little else
+    #[arg(long, global = true)]
+    quick: bool,
+    /// Leave one out, which this machine cannot install for example; may be said several times
+    #[arg(long, global = true, value_enum)]
+    without: Vec<Contender>,
+    /// Write tables and plots into docs/
+    #[arg(long, global = true)]
+    docs: bool,
     /// Print the result for a program
     #[arg(long, global = true)]
     json: bool,
@@ -42,13 +59,17 @@ struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Whether the ledger gets slower with its history: ten million rows against ten thousand
+    /// Whether the ledger gets slower with its history: ten million rows against ten thousand (15 minutes)
     Growth(growth::Options),
-    /// What the receiver costs, beside a function that does nothing, a Python Lambda, and the database alone
+    /// What the receiver costs, beside a function that does nothing, Python and Node.js Lambdas, and the database alone (10 minutes)
     Receiver(receiver::Options),
-    /// What the worker costs, beside one event after the other, a Python Lambda, and the database alone
+    /// What the worker costs, beside one event after the other, Python and Node.js Lambdas, and the database alone (2 minutes)
     Worker(worker::Options),
-    /// All of them with their defaults
+    /// Whether deliveries of one event, over and over, slow others (3 minutes)
+    Storm(storm::Options),
+    /// How large the functions' zips are, built for arm64 as for a deployment (15 minutes the first time)
+    Sizes(sizes::Options),
+    /// All of them with their defaults (half an hour; two minutes with --quick)
     All,
 }
 
@@ -71,18 +92,9 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.baseline {
         return runtime.block_on(instructions::keep());
     }
-    let reports = runtime.block_on(async {
-        Ok::<_, anyhow::Error>(match arguments.what.as_ref().unwrap_or(&What::All) {
-            What::Growth(options) => vec![growth::run(options).await?],
-            What::Receiver(options) => vec![receiver::run(options).await?],
-            What::Worker(options) => vec![worker::run(options).await?],
-            What::All => vec![
-                receiver::run(&receiver::Options::default()).await?,
-                worker::run(&worker::Options::default()).await?,
-                growth::run(&growth::Options::default()).await?,
-            ],
-        })
-    })?;
+    let what = arguments.what.as_ref().unwrap_or(&What::All);
+    let mut reports = runtime.block_on(measure(what, arguments.quick, &arguments.without))?;
+    reports.extend(cost::report(&reports));
     if arguments.json {
         println!(
             "{:#}",
@@ -91,5 +103,33 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     } else {
         reports.iter().for_each(|report| println!("{report}"));
     }
+    if arguments.docs {
+        publish::publish(&reports)?;
+    }
     reports.iter().try_for_each(Report::verdict)
+}
+
+async fn measure(what: &What, quick: bool, without: &[Contender]) -> anyhow::Result<Vec<Report>> {
+    Ok(match what {
+        What::Growth(options) => vec![growth::run(if quick { &growth::Options::QUICK } else { options }).await?],
+        What::Receiver(options) => {
+            vec![receiver::run(if quick { &receiver::Options::QUICK } else { options }, without).await?]
+        }
+        What::Worker(options) => vec![worker::run(if quick { &worker::Options::QUICK } else { options }, without).await?],
+        What::Sizes(options) => vec![sizes::run(options)?],
+        What::Storm(options) => vec![storm::run(if quick { &storm::Options::QUICK } else { options }).await?],
+        What::All => {
+            let all = [
+                What::Receiver(receiver::Options::USUAL),
+                What::Worker(worker::Options::USUAL),
+                What::Storm(storm::Options::USUAL),
+                What::Growth(growth::Options::USUAL),
+            ];
+            let mut reports = Vec::new();
+            for one in &all {
+                reports.extend(Box::pin(measure(one, quick, without)).await?);
+            }
+            reports
+        }
+    })
 }

@@ -81,10 +81,12 @@ impl Plot {
     fn chart(&self, report: &Report) -> anyhow::Result<Chart> {
         let columns: Vec<_> = self.columns.iter().map(|column| report.column(column)).collect();
         let first = columns.first().filter(|rows| !rows.is_empty());
-        let rows = first.with_context(|| format!("{} has no column for {}", report.name, self.file))?.iter().map(|(name, _)| {
-            let of_row = |column: &Vec<(String, _)>| column.iter().find(|(other, _)| other == name).map(|(_, value)| *value);
-            (name.clone(), columns.iter().filter_map(of_row).collect())
-        });
+        let rows =
+            first.with_context(|| format!("{} has no column for {}", report.name, self.file))?.iter().map(|(name, _)| {
+                let of_row =
+                    |column: &Vec<(String, _)>| column.iter().find(|(other, _)| other == name).map(|(_, value)| *value);
+                (name.clone(), columns.iter().filter_map(of_row).collect())
+            });
         let series = self.columns.iter().map(|column| column.trim_end_matches(" µs")).collect();
         let Self { title, unit, scale, limit, .. } = *self;
         Ok(Chart { title: title.to_owned(), unit, scale, limit, series, rows: rows.collect() })

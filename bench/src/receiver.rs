@@ -1,8 +1,10 @@
-//! The receiver beside what it is compared to: the floor, a Python Lambda, and the database and the hash alone. All get the same
-//! signed deliveries of two kilobytes, by turns.
+//! The receiver beside what it is compared to: the floor, what people run instead, and the database and the hash alone. All get
+//! the same signed deliveries of two kilobytes, by turns.
 
 mod floors;
 mod tables;
+mod targets;
+mod traffic;
 
 use std::time::Duration;
 
@@ -10,34 +12,35 @@ use anyhow::{Context, ensure};
 use bytes::Bytes;
 use hookledger_harness::lambda::Function;
 
-use crate::cpu;
+use crate::contenders::Contender;
+use crate::cpu::{self, Others, Shares};
+use crate::database::Commits;
 use crate::deliveries::{delivery, new_id};
 use crate::load::{Cold, Run, cold, is_200, warm};
 use crate::report::Report;
 use crate::stage::{Stage, Way};
-use crate::wire::Wire;
 use floors::Floors;
+use traffic::Traffic;
 
 /// Environments in the second of two measurements.
 const MANY: usize = 8;
 
-#[derive(clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// How often everything is measured
     #[arg(long, default_value_t = 7)]
     rounds: usize,
     /// Requests of a run with one environment; with eight there are three times as many
-    #[arg(long, default_value_t = 1_000)]
+    #[arg(long, default_value_t = 600)]
     requests: usize,
     /// Cold starts
     #[arg(long, default_value_t = 7)]
     starts: usize,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { rounds: 7, requests: 1_000, starts: 7 }
-    }
+impl Options {
+    pub(crate) const USUAL: Self = Self { rounds: 7, requests: 600, starts: 7 };
+    pub(crate) const QUICK: Self = Self { rounds: 1, requests: 100, starts: 1 };
 }
 
 /// What is measured of functions.
@@ -49,6 +52,8 @@ enum Subject {
     /// Events that were claimed a moment ago.
     Duplicates,
     Python,
+    Powertools,
+    Node,
 }
 
 /// All that was measured of a subject, a value a round.
@@ -56,7 +61,9 @@ enum Subject {
 struct Measured {
     cold: Vec<Cold>,
     one: Vec<Run>,
-    many: Vec<Run>,
+    many: Vec<(Run, Shares)>,
+    /// The same where commits are not waited for, so that the disk has no part in it.
+    many_not_waiting: Vec<(Run, Shares)>,
     memory_mb: Vec<f64>,
 }
 
@@ -69,7 +76,15 @@ struct Ready {
 }
 
 impl Subject {
-    const ALL: [Self; 5] = [Self::Answer200, Self::Hookledger, Self::HookledgerTls, Self::Duplicates, Self::Python];
+    const ALL: [Self; 7] = [
+        Self::Answer200,
+        Self::Hookledger,
+        Self::HookledgerTls,
+        Self::Duplicates,
+        Self::Python,
+        Self::Powertools,
+        Self::Node,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -78,26 +93,46 @@ impl Subject {
             Self::HookledgerTls => "hookledger, TLS to Postgres",
             Self::Duplicates => "hookledger, duplicates",
             Self::Python => "Python Lambda",
+            Self::Powertools => "Python Lambda behind Powertools' idempotency",
+            Self::Node => "Node.js Lambda",
+        }
+    }
+
+    fn contender(self) -> Option<Contender> {
+        match self {
+            Self::Answer200 | Self::Hookledger | Self::HookledgerTls | Self::Duplicates => None,
+            Self::Python => Some(Contender::Python),
+            Self::Powertools => Some(Contender::Powertools),
+            Self::Node => Some(Contender::Node),
         }
     }
 
     fn function(self, stage: &Stage, environments: usize) -> anyhow::Result<Function> {
-        let port = stage.postgres.port();
+        self.function_over(stage, stage.postgres.port(), environments)
+    }
+
+    /// One that finds Postgres at `port`.
+    fn function_over(self, stage: &Stage, port: u16, environments: usize) -> anyhow::Result<Function> {
         match self {
             Self::Answer200 => stage.built("answer200", Way::Plain, port, environments),
             Self::Hookledger | Self::Duplicates => stage.built("receiver", Way::Plain, port, environments),
             Self::HookledgerTls => stage.built("receiver", Way::Tls, port, environments),
-            Self::Python => stage.python("receiver", environments),
+            Self::Python => stage.instead(Contender::Python, "receiver", port, environments),
+            Self::Powertools => stage.instead(Contender::Powertools, "receiver", port, environments),
+            Self::Node => stage.instead(Contender::Node, "receiver", port, environments),
         }
     }
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
-    let stage = Stage::start().await?;
+pub(crate) async fn run(options: &Options, without: &[Contender]) -> anyhow::Result<Report> {
+    let contenders = Contender::all_without(without);
+    let stage = Stage::start(&contenders).await?;
     let mut ready = Vec::new();
     for subject in Subject::ALL {
-        let (one, many) = (subject.function(&stage, 1)?, subject.function(&stage, MANY)?);
-        ready.push(Ready { subject, one, many, measured: Measured::default() });
+        if subject.contender().is_none_or(|contender| contenders.contains(&contender)) {
+            let (one, many) = (subject.function(&stage, 1)?, subject.function(&stage, MANY)?);
+            ready.push(Ready { subject, one, many, measured: Measured::default() });
+        }
     }
     for _ in 0..options.starts {
         for ready in &mut ready {
@@ -114,7 +149,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
     for round in 0..options.rounds {
         for turn in 0..ready.len() {
             let index = (round + turn) % ready.len();
-            measure(&mut ready[index], options.requests).await?;
+            measure(&stage, &mut ready[index], options.requests).await?;
         }
         floors.measure(&stage).await?;
         eprintln!("  round {} of {}", round + 1, options.rounds);
@@ -123,7 +158,10 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
         let pids = ready.one.process_ids().into_iter().chain(ready.many.process_ids());
         ready.measured.memory_mb = pids.map(cpu::peak_memory_mb).collect::<Result<_, _>>()?;
     }
-    let traffic = traffic(&stage).await?;
+    let mut traffic = Vec::new();
+    for ready in &ready {
+        traffic.push((ready.subject, Traffic::of(ready.subject, &stage).await?));
+    }
     Ok(tables::report(&ready, &floors, &traffic, options))
 }
 
@@ -139,42 +177,30 @@ async fn warm_up(function: &Function, environments: usize) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn measure(ready: &mut Ready, requests: usize) -> anyhow::Result<()> {
-    for (function, at_once, requests) in [(&ready.one, 1, requests), (&ready.many, MANY, 3 * requests)] {
-        let ids: Vec<String> = (0..requests).map(|_| new_id()).collect();
-        let payloads: Vec<Bytes> = ids.iter().map(|id| delivery(id)).collect();
-        if ready.subject == Subject::Duplicates {
-            warm(function, payloads.clone(), at_once, is_200).await?;
-        }
-        let run = warm(function, payloads, at_once, is_200).await?;
-        if at_once == 1 { &mut ready.measured.one } else { &mut ready.measured.many }.push(run);
+async fn measure(stage: &Stage, ready: &mut Ready, requests: usize) -> anyhow::Result<()> {
+    let (one, _) = measure_one(stage, ready.subject, &ready.one, 1, requests).await?;
+    ready.measured.one.push(one);
+    ready.measured.many.push(measure_one(stage, ready.subject, &ready.many, MANY, 3 * requests).await?);
+    Commits::NotWaitedFor.set(&stage.sql).await?;
+    ready.measured.many_not_waiting.push(measure_one(stage, ready.subject, &ready.many, MANY, 3 * requests).await?);
+    Commits::OnDisk.set(&stage.sql).await
+}
+
+async fn measure_one(
+    stage: &Stage,
+    subject: Subject,
+    function: &Function,
+    at_once: usize,
+    requests: usize,
+) -> anyhow::Result<(Run, Shares)> {
+    let ids: Vec<String> = (0..requests).map(|_| new_id()).collect();
+    let payloads: Vec<Bytes> = ids.iter().map(|id| delivery(id)).collect();
+    if subject == Subject::Duplicates {
+        warm(function, payloads.clone(), at_once, is_200).await?;
     }
-    Ok(())
-}
-
-/// What one request of the receiver's takes on the wire.
-struct Traffic {
-    round_trips: f64,
-    sent_bytes: f64,
-    received_bytes: f64,
-    queue_calls: f64,
-}
-
-async fn traffic(stage: &Stage) -> anyhow::Result<Traffic> {
-    const REQUESTS: usize = 200;
-    let wire = Wire::start(stage.postgres.port()).await?;
-    let function = stage.built("receiver", Way::Plain, wire.port(), 1)?;
-    cold(&function, delivery(&new_id()), is_200).await?;
-    let (before, (calls, _)) = (wire.traffic(), stage.queue.counts());
-    warm(&function, (0..REQUESTS).map(|_| delivery(&new_id())).collect(), 1, is_200).await?;
-    let (after, (calls_after, _)) = (wire.traffic(), stage.queue.counts());
-    let each = |count: u64| count as f64 / REQUESTS as f64;
-    Ok(Traffic {
-        round_trips: each(after.round_trips - before.round_trips),
-        sent_bytes: each(after.sent_bytes - before.sent_bytes),
-        received_bytes: each(after.received_bytes - before.received_bytes),
-        queue_calls: each(calls_after - calls),
-    })
+    let before = Others::look(&stage.sql).await?;
+    let run = warm(function, payloads, at_once, is_200).await?;
+    Ok((run, Others::look(&stage.sql).await?.since(&before, requests)))
 }
 
 /// Long enough for a steady rate, short enough to take turns.

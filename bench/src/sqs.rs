@@ -21,6 +21,7 @@ pub(crate) struct Queue {
 struct Counted {
     calls: AtomicU64,
     messages: AtomicU64,
+    bytes: AtomicU64,
 }
 
 impl Queue {
@@ -47,11 +48,17 @@ impl Queue {
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.counted.calls.load(Ordering::Relaxed), self.counted.messages.load(Ordering::Relaxed))
     }
+
+    /// Of all requests so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.counted.bytes.load(Ordering::Relaxed)
+    }
 }
 
 impl Counted {
     fn answer(&self, request: &Request) -> Answer {
         self.calls.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(length(request) as u64, Ordering::Relaxed);
         let action = request.header("x-amz-target").unwrap_or_default().rsplit('.').next().unwrap_or_default();
         let sent: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let answer = match action {
@@ -66,6 +73,13 @@ impl Counted {
         self.messages.fetch_add(messages as u64, Ordering::Relaxed);
         Answer::new(200, answer.to_string()).header("content-type", "application/x-amz-json-1.0")
     }
+}
+
+/// On the wire, where it has nothing that it need not have.
+fn length(request: &Request) -> usize {
+    let first = request.method.len() + request.target.len() + "  HTTP/1.1\r\n".len();
+    let header = |(name, value): &(String, String)| name.len() + ": ".len() + value.len() + "\r\n".len();
+    first + request.headers.iter().map(header).sum::<usize>() + "\r\n".len() + request.body.len()
 }
 
 fn taken(body: &Value) -> Value {

@@ -3,16 +3,16 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
+use anyhow::ensure;
 use hookledger_harness::deployment::STRIPE_SECRET;
 use hookledger_harness::lambda::{Function, FunctionOptions};
-use hookledger_harness::{Emulator, Postgres, preflight, root};
+use hookledger_harness::{Emulator, Postgres, Redis};
 use tempfile::TempDir;
 use tokio_postgres::Client;
 
+use crate::contenders::Contender;
 use crate::database::{migrated, server, turn_on_tls};
 use crate::sqs::Queue;
 
@@ -29,7 +29,7 @@ pub(crate) struct Stage {
     pub(crate) postgres: Postgres,
     variables: Vec<(String, String)>,
     certificate: PathBuf,
-    python: PathBuf,
+    redis: Option<Redis>,
     folder: TempDir,
 }
 
@@ -41,8 +41,10 @@ pub(crate) enum Way {
 }
 
 impl Stage {
-    pub(crate) async fn start() -> anyhow::Result<Self> {
-        let python = python()?;
+    /// With what `contenders` need, which is installed now if it is not there.
+    pub(crate) async fn start(contenders: &[Contender]) -> anyhow::Result<Self> {
+        contenders.iter().try_for_each(|contender| contender.install().map(drop))?;
+        let redis = contenders.contains(&Contender::Powertools).then(|| Redis::start("")).transpose()?;
         let postgres = server().start()?;
         let url = postgres.url();
         let sql = migrated(&url).await?;
@@ -61,7 +63,7 @@ impl Stage {
         .map(|(name, value)| (name.to_owned(), value))
         .into();
         variables.extend(Emulator::CREDENTIALS.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        Ok(Self { queue, sql, url, postgres, variables, certificate, python, folder })
+        Ok(Self { queue, sql, url, postgres, variables, certificate, redis, folder })
     }
 
     /// A function of this repository's, built in release.
@@ -88,15 +90,22 @@ impl Stage {
         Ok(tempfile::tempdir_in(self.folder.path())?.keep())
     }
 
-    /// A handler of bench/python/seed.py.
-    pub(crate) fn python(&self, handler: &str, environments: usize) -> anyhow::Result<Function> {
-        let bootstrap = self.folder.path().join(format!("bootstrap-{handler}"));
-        executable(&bootstrap, &format!("#!/bin/sh\nexec {} -m awslambdaric seed.{handler}\n", self.python.display()))?;
-        let mut variables = self.variables(self.postgres.port());
-        variables.push(("LAMBDA_TASK_ROOT".to_owned(), root().join("bench/python").display().to_string()));
-        variables.push(("PYTHONPATH".to_owned(), root().join("bench/python").display().to_string()));
-        variables.push(("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned()));
-        self.function(&format!("python-{handler}"), bootstrap, variables, environments)
+    /// What is run instead of our function of that name.
+    pub(crate) fn instead(
+        &self,
+        contender: Contender,
+        name: &str,
+        port: u16,
+        environments: usize,
+    ) -> anyhow::Result<Function> {
+        let (installed, bootstrap) = (contender.install()?, self.new_folder()?.join("bootstrap"));
+        executable(&bootstrap, &format!("#!/bin/sh\nexec {} {}\n", installed.command, contender.handler(name)))?;
+        let mut variables = self.variables(port);
+        variables.push(("LAMBDA_TASK_ROOT".to_owned(), installed.task_root.display().to_string()));
+        variables.push(("PYTHONPATH".to_owned(), installed.task_root.display().to_string()));
+        let redis = self.redis.as_ref().map(|redis| ("REDIS_URL".to_owned(), format!("redis://127.0.0.1:{}", redis.port())));
+        variables.extend(redis);
+        self.function(&format!("{contender:?}-{name}"), bootstrap, variables, environments)
     }
 
     fn variables(&self, port: u16) -> Vec<(String, String)> {
@@ -128,26 +137,4 @@ fn built(name: &str) -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?.with_file_name(name);
     ensure!(program.exists(), "{} is not built: `cargo xtask bench` does it", program.display());
     Ok(program)
-}
-
-/// A Python with what a Python Lambda has, in target/bench-venv; made once.
-fn python() -> anyhow::Result<PathBuf> {
-    let folder = root().join("target/bench-venv");
-    let (python, pins) = (folder.join("bin/python"), root().join("bench/python/requirements.txt"));
-    let installed = folder.join("pins.txt");
-    let text = fs::read_to_string(&pins)?;
-    if fs::read_to_string(&installed).is_ok_and(|there| there == text) {
-        return Ok(python);
-    }
-    preflight::python()?;
-    run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-    run(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&pins))?;
-    fs::write(installed, text)?;
-    Ok(python)
-}
-
-fn run(command: &mut Command) -> anyhow::Result<()> {
-    let output = command.output().with_context(|| format!("run {}", command.get_program().display()))?;
-    ensure!(output.status.success(), "{command:?} fails: {}", String::from_utf8_lossy(&output.stderr).trim());
-    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The worker in batches of ten, beside one that takes one event after the other, a Python Lambda that does so, and the same
+//! The worker in batches of ten, beside those that take one event after the other, in Rust, Python and Node.js, and the same
 //! statements without any worker.
 
 mod database_alone;
@@ -10,6 +10,8 @@ use hookledger_harness::lambda::Function;
 use serde_json::{Value, json};
 use tokio_postgres::Client;
 
+use crate::contenders::Contender;
+use crate::cost;
 use crate::database::ledger;
 use crate::deliveries::{body, new_id};
 use crate::events::event_with_body;
@@ -21,7 +23,7 @@ use crate::stage::{Stage, Way};
 /// Messages of a batch: an event source mapping's default.
 pub(crate) const BATCH: usize = 10;
 
-#[derive(clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// How often everything is measured
     #[arg(long, default_value_t = 7)]
@@ -31,10 +33,9 @@ pub(crate) struct Options {
     batches: usize,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { rounds: 7, batches: 100 }
-    }
+impl Options {
+    pub(crate) const USUAL: Self = Self { rounds: 7, batches: 100 };
+    pub(crate) const QUICK: Self = Self { rounds: 1, batches: 20 };
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +43,7 @@ enum Subject {
     Hookledger,
     OneByOne,
     Python,
+    Node,
 }
 
 /// A value a round, for one event.
@@ -51,16 +53,27 @@ struct Measured {
     cpu_us: Vec<f64>,
     /// Of the server's.
     commits_a_batch: Vec<f64>,
+    /// For a whole batch.
+    billed_ms: Vec<f64>,
 }
 
 impl Subject {
-    const ALL: [Self; 3] = [Self::Hookledger, Self::OneByOne, Self::Python];
+    const ALL: [Self; 4] = [Self::Hookledger, Self::OneByOne, Self::Python, Self::Node];
 
     fn name(self) -> &'static str {
         match self {
             Self::Hookledger => "hookledger",
             Self::OneByOne => "one event after the other, in Rust",
             Self::Python => "Python Lambda",
+            Self::Node => "Node.js Lambda",
+        }
+    }
+
+    fn contender(self) -> Option<Contender> {
+        match self {
+            Self::Hookledger | Self::OneByOne => None,
+            Self::Python => Some(Contender::Python),
+            Self::Node => Some(Contender::Node),
         }
     }
 
@@ -69,7 +82,8 @@ impl Subject {
         match self {
             Self::Hookledger => stage.built("worker", Way::Plain, port, 1),
             Self::OneByOne => stage.built("one-by-one", Way::Plain, port, 1),
-            Self::Python => stage.python("worker", 1),
+            Self::Python => stage.instead(Contender::Python, "worker", port, 1),
+            Self::Node => stage.instead(Contender::Node, "worker", port, 1),
         }
     }
 
@@ -78,7 +92,7 @@ impl Subject {
         let ids: Vec<String> = (0..count).map(|_| new_id()).collect();
         match self {
             Self::Hookledger | Self::OneByOne => claim(stage, &ids).await?,
-            Self::Python => {
+            Self::Python | Self::Node => {
                 let bodies: Vec<String> = ids.iter().map(|id| body(id)).collect();
                 let insert = "INSERT INTO seed_event (source, event_id, event_type, payload)
                               SELECT 'stripe', id, 'customer.subscription.updated', body::jsonb FROM unnest($1::text[], $2::text[]) AS e (id, body)";
@@ -102,13 +116,16 @@ pub(crate) async fn claim(stage: &Stage, ids: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
-    let stage = Stage::start().await?;
-    let mut measured: Vec<(Subject, Measured)> = Subject::ALL.map(|subject| (subject, Measured::default())).into();
+pub(crate) async fn run(options: &Options, without: &[Contender]) -> anyhow::Result<Report> {
+    let is_there = |contender: Contender| contender != Contender::Powertools && !without.contains(&contender);
+    let contenders: Vec<Contender> = Contender::ALL.into_iter().filter(|contender| is_there(*contender)).collect();
+    let stage = Stage::start(&contenders).await?;
+    let subjects = Subject::ALL.into_iter().filter(|subject| subject.contender().is_none_or(is_there));
+    let mut measured: Vec<(Subject, Measured)> = subjects.map(|subject| (subject, Measured::default())).collect();
     let mut alone = Vec::new();
     for round in 0..options.rounds {
         for turn in 0..measured.len() {
-            let index = (round + turn) % Subject::ALL.len();
+            let index = (round + turn) % measured.len();
             let (subject, measured) = &mut measured[index];
             measure(&stage, *subject, options.batches, measured).await?;
         }
@@ -134,6 +151,7 @@ async fn measure(stage: &Stage, subject: Subject, batches: usize, measured: &mut
     measured.commits_a_batch.push((after - before) as f64 / batches as f64);
     measured.wall_us.push(1e6 / run.per_second / BATCH as f64);
     measured.cpu_us.push(run.cpu_us / BATCH as f64);
+    measured.billed_ms.push(run.billed_ms);
     Ok(())
 }
 
@@ -164,31 +182,44 @@ fn report(measured: &[(Subject, Measured)], alone: &[f64], options: &Options) ->
     let mut rows: Vec<(String, Vec<Cell>)> = measured
         .iter()
         .map(|(subject, measured)| {
-            let cells =
-                vec![spread(&measured.cpu_us, 0), spread(&measured.wall_us, 0), spread(&measured.commits_a_batch, 2)];
+            let cells = vec![
+                spread(&measured.cpu_us, 0),
+                spread(&measured.wall_us, 0),
+                spread(&measured.commits_a_batch, 2),
+                spread(&measured.billed_ms, 1),
+            ];
             (subject.name().to_owned(), cells)
         })
         .collect();
-    rows.push(("the same statements by pgbench".to_owned(), vec![Cell::None, spread(alone, 0), Cell::None]));
+    rows.push(("the same statements by pgbench".to_owned(), vec![Cell::None, spread(alone, 0), Cell::None, Cell::None]));
     let table = Table {
         title: format!("batches of {BATCH}, one environment: an event's share"),
-        head: vec!["CPU µs", "time µs", "commits a batch"],
+        head: vec!["CPU µs", "time µs", "commits a batch", cost::COLUMN],
         rows,
     };
-    let of = |subject: Subject| measured.iter().find(|(other, _)| *other == subject).map(|(_, measured)| measured);
-    let mut targets = Vec::new();
-    if let (Some(ours), Some(rust), Some(python)) = (of(Subject::Hookledger), of(Subject::OneByOne), of(Subject::Python)) {
-        let ratio = |a: &[f64], b: &[f64]| Spread::of_ratios(a, b).median;
-        let commits = Spread::of(ours.commits_a_batch.iter().copied()).median;
-        targets = vec![
-            ("events per CPU second against the Python Lambda", ratio(&python.cpu_us, &ours.cpu_us), Limit::AtLeast, 5.0),
-            ("events a second against one after the other", ratio(&rust.wall_us, &ours.wall_us), Limit::AtLeast, 2.0),
-            ("events a second against pgbench", ratio(alone, &ours.wall_us), Limit::AtLeast, 0.8),
-            ("commits a batch", commits, Limit::AtMost, 2.1),
-        ];
-    }
-    let targets =
-        targets.into_iter().map(|(what, value, kind, limit)| Target { what: what.to_owned(), limit, value, kind }).collect();
-    let notes = vec![format!("{} rounds by turns of {} batches each.", options.rounds, options.batches)];
+    let targets = targets(measured, alone);
+    let notes = vec![format!(
+        "{} rounds by turns of {} batches each. What is billed is a whole batch.",
+        options.rounds, options.batches
+    )];
     Report { name: "worker", tables: vec![table], targets, notes }
+}
+
+/// One that speaks of somebody who was left out is left out too.
+fn targets(measured: &[(Subject, Measured)], alone: &[f64]) -> Vec<Target> {
+    let of = |subject: Subject| measured.iter().find(|(other, _)| *other == subject).map(|(_, measured)| measured);
+    let (Some(ours), Some(rust)) = (of(Subject::Hookledger), of(Subject::OneByOne)) else { return Vec::new() };
+    let ratio = |a: &[f64], b: &[f64]| Spread::of_ratios(a, b).median;
+    let commits = Spread::of(ours.commits_a_batch.iter().copied()).median;
+    let target = |what: &str, value, kind, limit| Target { what: what.to_owned(), limit, value, kind };
+    let mut targets = vec![
+        target("events a second against one after the other", ratio(&rust.wall_us, &ours.wall_us), Limit::AtLeast, 2.0),
+        target("events a second against pgbench", ratio(alone, &ours.wall_us), Limit::AtLeast, 0.8),
+        target("commits a batch", commits, Limit::AtMost, 2.1),
+    ];
+    if let Some(python) = of(Subject::Python) {
+        let by_cpu = ratio(&python.cpu_us, &ours.cpu_us);
+        targets.push(target("events per CPU second against the Python Lambda", by_cpu, Limit::AtLeast, 5.0));
+    }
+    targets
 }

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use anyhow::{bail, ensure};
 use hookledger_harness::{cargo, preflight, root, run_to_end, setting};
 
-use crate::progress::{loud_step, step};
+use crate::progress::{loud_step, note, step};
 
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Arguments {
-    /// growth, worker, receiver or all, and its options; `--help` shows them
+    /// receiver, worker, storm, growth or all, and its options; `--help` shows them, and how long each takes
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
@@ -23,6 +23,7 @@ const BUILDS: [&[&str]; 2] = [&["receiver", "worker", "sweeper", "answer200", "o
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     step("this machine has what it takes", preflight::all)?;
+    note("building takes up to half an hour the first time");
     loud_step("functions and benchmark built in release", || BUILDS.into_iter().try_for_each(build))?;
     let target = setting("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let mut bench = std::process::Command::new(target.join("release/hookledger-bench"));
