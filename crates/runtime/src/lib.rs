@@ -32,6 +32,6 @@ pub use replay_token::{ReplayTokenError, replay_token};
 pub use secrets::{REFETCH_PAUSE_S, SECRETS_STALE_MAX_S, SecretStore, SecretsError, secrets_ttl_s};
 pub use settings::{Queues, claim_mode, retention};
 pub use sources::{LoadSourcesError, load_sources};
-pub use telemetry::{Metric, NAMESPACE, Record, Unit, init_logs};
+pub use telemetry::{Metric, NAMESPACE, Record, Unit, init_telemetry};
 pub use time::now;
 pub use vault::{Vault, VaultError, Versions};

@@ -1,12 +1,12 @@
 //! The operator's Lambda function.
 
-use hookledger_runtime::{Env, error_chain, init_logs};
+use hookledger_runtime::{Env, error_chain, init_telemetry};
 use lambda_runtime::{LambdaEvent, run, service_fn};
 use operator::{Invocation, invoked};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
-    init_logs(&Env::process())?;
+    init_telemetry(&Env::process())?;
     let handler = service_fn(async |event: LambdaEvent<Invocation>| {
         invoked(event.payload).await.map_err(|error| error_chain(error.as_ref()))
     });

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use anyhow::Result;
-use hookledger_runtime::{Env, init_logs};
+use hookledger_runtime::{Env, init_telemetry};
 use lambda_http::{run, service_fn};
 use receiver::Receiver;
 use tokio::sync::Mutex;
@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let env = Env::process();
-    init_logs(&env)?;
+    init_telemetry(&env)?;
     let receiver = Arc::new(Mutex::new(Receiver::start(&env).await?));
     let handler = service_fn(|request| {
         let receiver = receiver.clone();

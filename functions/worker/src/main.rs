@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use aws_lambda_events::sqs::SqsEvent;
-use hookledger_runtime::{Env, init_logs};
+use hookledger_runtime::{Env, init_telemetry};
 use lambda_runtime::{LambdaEvent, run, service_fn};
 use tokio::sync::Mutex;
 use worker::Worker;
@@ -13,7 +13,7 @@ use worker::Worker;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
     let env = Env::process();
-    init_logs(&env)?;
+    init_telemetry(&env)?;
     let worker = Arc::new(Mutex::new(Worker::start(&env).await?));
     let handler = service_fn(|event: LambdaEvent<SqsEvent>| {
         let worker = worker.clone();

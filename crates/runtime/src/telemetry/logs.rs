@@ -8,8 +8,8 @@ use crate::env::{Env, EnvError};
 /// Sends `tracing` to standard output as JSON, one object a line, from `LOG_LEVEL` up: `error`, `warn` (default) or `info`.
 ///
 /// `debug` and `trace` are refused: at those levels the AWS SDK and the Lambda runtime print requests, which hold bodies and
-/// signatures. Our own records do not go through here, so that no level hides them. To be called once, first in `main`.
-pub fn init_logs(env: &Env) -> Result<(), EnvError> {
+/// signatures. Our own records do not go through here, so that no level hides them.
+pub(super) fn init(env: &Env) -> Result<(), EnvError> {
     let level = level(env)?;
     let lines = subscriber::fmt().json().flatten_event(true).with_current_span(false).with_span_list(false);
     // A second call finds the first one's subscriber in place, and nothing is lost by leaving it there.

@@ -12,6 +12,7 @@ use std::time::Instant;
 use hookledger_core::SourceName;
 use serde_json::{Map, Value, json};
 
+use super::deployment::deployment;
 use super::metric::{Metric, Unit};
 
 /// Where CloudWatch shows the metrics.
@@ -33,12 +34,12 @@ pub struct Record {
 }
 
 impl Record {
-    /// `function` is the metrics' first dimension: `receiver`, `worker`, `sweeper` or `operator`.
+    /// `function` is a dimension of the metrics, beside the deployment: `receiver`, `worker`, `sweeper` or `operator`.
     pub fn new(function: &'static str) -> Self {
         Self { function, source: None, fields: Map::new(), metrics: BTreeMap::new(), started: Instant::now() }
     }
 
-    /// The metrics' second dimension, and the field `event.source`. Only for a source of `sources.toml`: a name that a sender
+    /// The metrics' third dimension, and the field `event.source`. Only for a source of `sources.toml`: a name that a sender
     /// made up would be a new metric, at our cost, for each.
     pub fn source(&mut self, source: &SourceName) -> &mut Self {
         self.source = Some(source.clone());
@@ -100,11 +101,12 @@ impl Record {
         let mut root = self.fields.clone();
         root.insert("duration_ms".to_owned(), json!(self.started.elapsed().as_millis()));
         root.insert("function".to_owned(), json!(self.function));
+        root.insert("deployment".to_owned(), json!(deployment()));
         // Alarms need a sum over all sources, which CloudWatch cannot make from the metrics by source.
-        let mut dimensions = vec![json!(["function"])];
+        let mut dimensions = vec![json!(["deployment", "function"])];
         if let Some(source) = &self.source {
             root.insert("source".to_owned(), json!(source.as_str()));
-            dimensions.push(json!(["function", "source"]));
+            dimensions.push(json!(["deployment", "function", "source"]));
         }
         let mut definitions = Vec::new();
         for (name, (unit, values)) in &self.metrics {
@@ -186,21 +188,27 @@ mod tests {
         record.count(Metric::Accepted, 2).count(Metric::Accepted, 1);
         let root = emitted(&record);
         assert_eq!(root["accepted"], 3);
-        assert_eq!((&root["function"], &root["source"]), (&json!("receiver"), &json!("stripe")));
+        assert_eq!(
+            (&root["deployment"], &root["function"], &root["source"]),
+            (&json!("local"), &json!("receiver"), &json!("stripe"))
+        );
         assert_eq!(
             (&root["event.source"], &root["event.id"], &root["attempt"]),
             (&json!("stripe"), &json!("evt_1\n"), &json!(2))
         );
         assert!(root["duration_ms"].is_u64());
-        assert_eq!(root["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["function"], ["function", "source"]]));
+        assert_eq!(
+            root["_aws"]["CloudWatchMetrics"][0]["Dimensions"],
+            json!([["deployment", "function"], ["deployment", "function", "source"]])
+        );
     }
 
     #[test]
-    fn nothing_but_function_and_source_is_a_dimension() {
+    fn nothing_but_deployment_function_and_source_is_a_dimension() {
         let mut record = Record::new("receiver");
         record.field("event.id", "evt_1").field("event.source", "made-up").rejected("unknown_source");
         let root = emitted(&record);
-        assert_eq!(root["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["function"]]));
+        assert_eq!(root["_aws"]["CloudWatchMetrics"][0]["Dimensions"], json!([["deployment", "function"]]));
     }
 
     #[test]
