@@ -2,7 +2,7 @@
 //! Invariant: nothing of infra/ is changed except where the code is found, as `sam build` does.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, ensure};
@@ -31,20 +31,26 @@ impl Application {
     pub fn package(version: &str) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("hookledger-package-").tempdir().context("make a temporary folder")?;
         let application = Self { folder };
-        for name in ["template", "database", "monitoring"] {
+        for name in ["template", "database", "egress", "monitoring"] {
             let file = format!("{name}.yaml");
             fs::copy(root().join("infra").join(&file), application.folder.path().join(&file))
                 .with_context(|| format!("copy infra/{file}"))?;
         }
         for name in FUNCTIONS {
-            let zip = application.folder.path().join(format!("{name}.zip"));
-            let mut python = Command::new(venv()?.program("python"));
-            let output = python.args(["-c", ZIP]).arg(&zip).arg(built(name)?).arg(version).output()?;
-            ensure!(output.status.success(), "cannot zip {name}: {}", String::from_utf8_lossy(&output.stderr));
+            application.put(name, &built(name)?, version)?;
             let function = format!("BuildProperties: {{Binary: {name}}}\n    Properties:\n");
             application.edit(&function, &format!("{function}      CodeUri: {name}.zip\n"))?;
         }
         Ok(application)
+    }
+
+    /// Puts a program in a function's place.
+    pub fn put(&self, function: &str, program: &Path, version: &str) -> anyhow::Result<()> {
+        let zip = self.folder.path().join(format!("{function}.zip"));
+        let mut python = Command::new(venv()?.program("python"));
+        let output = python.args(["-c", ZIP]).arg(&zip).arg(program).arg(version).output()?;
+        ensure!(output.status.success(), "cannot zip {function}: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(())
     }
 
     pub fn template(&self) -> PathBuf {

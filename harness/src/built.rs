@@ -33,6 +33,10 @@ fn build() -> anyhow::Result<PathBuf> {
     if !run_to_end(&build).context("run cargo")?.success() {
         bail!("the programs do not build: see above, and `cargo build --bins`");
     }
-    let target = setting("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("debug"))
+    Ok(target().join("debug"))
+}
+
+/// Where cargo builds.
+pub(crate) fn target() -> PathBuf {
+    setting("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

@@ -15,9 +15,9 @@ use hookledger_harness::{root, venv};
 use template::Template;
 
 use breaks::BREAKS;
-use rules::{RULES, answers_within};
+use rules::{Dimensions, RULES, answers_within, published_under};
 
-const FILES: [&str; 3] = ["template", "database", "monitoring"];
+const FILES: [&str; 4] = ["template", "database", "egress", "monitoring"];
 
 fn text(file: &str) -> anyhow::Result<String> {
     let path = format!("infra/{file}.yaml");
@@ -97,4 +97,16 @@ fn a_receiver_slower_than_the_providers_patience_is_noticed() {
     let template = Template::expand(&[text("template").unwrap()]).unwrap().remove(0);
     let complaints = answers_within(Duration::from_secs(3), &template);
     assert!(complaints.iter().any(|complaint| complaint.contains("providers wait")), "{complaints:?}");
+}
+
+/// Nor a change of what the code's records carry.
+#[test]
+fn records_that_no_alarm_looks_for_are_noticed() {
+    let template = Template::expand(&[text("monitoring").unwrap()]).unwrap().remove(0);
+    let without_a_deployment = |function: &'static str| Dimensions::from([("function".to_owned(), function.to_owned())]);
+    let complaints = published_under(without_a_deployment, &template);
+    for metric in ["dead_letters", "rejected_bad_signature", "settled"] {
+        let named = format!("nothing reports {metric} under");
+        assert!(complaints.iter().any(|complaint| complaint.starts_with(&named)), "{metric}: {complaints:?}");
+    }
 }

@@ -4,6 +4,7 @@ mod app_role;
 mod architecture;
 mod chaos;
 mod cli;
+mod costs;
 mod deploy;
 mod embedded;
 mod faults;

@@ -16,7 +16,9 @@ pub struct Stack {
     /// CloudFormation's word, such as `CREATE_COMPLETE`.
     pub status: String,
     pub outputs: BTreeMap<String, String>,
-    /// `resource: reason` of each failure in its history, newest first.
+    /// `resource STATUS` of each step of its last creation or update, in their order.
+    pub steps: Vec<String>,
+    /// `resource: reason` of each step that failed, newest first.
     pub failures: Vec<String>,
 }
 
@@ -63,7 +65,13 @@ impl Emulator {
         let by_name = [("StackName".to_owned(), name.to_owned())];
         let description = self.cloudformation("DescribeStacks", &by_name).await?;
         let events = self.cloudformation("DescribeStackEvents", &by_name).await?;
-        let failed = elements(&events, "member").into_iter().filter(|event| event.contains("_FAILED</ResourceStatus>"));
+        let text = |event: &str, tag| element(event, tag).unwrap_or_default();
+        let step = |event: &&str| format!("{} {}", text(event, "LogicalResourceId"), text(event, "ResourceStatus"));
+        // Newest first, back to when the last operation began.
+        let begins = [format!("{name} CREATE_IN_PROGRESS"), format!("{name} UPDATE_IN_PROGRESS")];
+        let last: Vec<_> =
+            elements(&events, "member").into_iter().take_while(|event| !begins.contains(&step(event))).collect();
+        let failed = last.iter().filter(|event| event.contains("_FAILED</ResourceStatus>"));
         Ok(Stack {
             status: element(&description, "StackStatus").context("a stack without a status")?,
             outputs: elements(&description, "member")
@@ -71,11 +79,9 @@ impl Emulator {
                 .filter_map(|output| Some((element(output, "OutputKey")?, element(output, "OutputValue")?)))
                 .collect(),
             failures: failed
-                .map(|event| {
-                    let text = |tag| element(event, tag).unwrap_or_default();
-                    format!("{}: {}", text("LogicalResourceId"), text("ResourceStatusReason"))
-                })
+                .map(|event| format!("{}: {}", text(event, "LogicalResourceId"), text(event, "ResourceStatusReason")))
                 .collect(),
+            steps: last.iter().rev().map(step).collect(),
         })
     }
 

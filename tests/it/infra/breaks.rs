@@ -15,6 +15,10 @@ const fn database(rule: &'static str, sound: &'static str, broken: &'static str)
     Break { file: "database", rule, sound, broken }
 }
 
+const fn egress(rule: &'static str, sound: &'static str, broken: &'static str) -> Break {
+    Break { file: "egress", rule, sound, broken }
+}
+
 const fn monitoring(rule: &'static str, sound: &'static str, broken: &'static str) -> Break {
     Break { file: "monitoring", rule, sound, broken }
 }
@@ -77,6 +81,8 @@ pub(crate) const BREAKS: &[Break] = &[
     application("callers", "Principal: apigateway.amazonaws.com", "Principal: '*'"),
     application("callers", "${HttpApi}/*/*/webhooks/{source}", "*"),
     application("environment", "DATABASE_TLS: verify-full", "DATABASE_TLS: disable"),
+    application("environment", "DEPLOYMENT: !Ref AWS::StackName", "DEPLOYMENT: production"),
+    application("environment", "Application: !Ref AWS::StackName", "Application: hookledger"),
     application("environment", "QUEUE_URL: !Ref EventQueue", "EVENTS_URL: !Ref EventQueue"),
     application("environment", "CLAIM_MODE: !Ref ClaimMode", "CLAIM_MODE: !Ref ClaimMode\n        RUST_LOG: debug"),
     application("environment", "DATABASE_AUTH: password", "DATABASE_AUTH: !Ref DatabaseAuth"),
@@ -116,12 +122,39 @@ pub(crate) const BREAKS: &[Break] = &[
     database("secret and encrypted", "RequireTLS: true", "RequireTLS: false"),
     database("secret and encrypted", "Action: secretsmanager:GetSecretValue", "Action: secretsmanager:*"),
     database("plain yaml", "Parameters:\n        rds", "Parameters: &shared\n        rds"),
+    application("egress is asked for", "    Condition: HasEgress\n", ""),
+    application("egress is asked for", "!Equals [!Ref InternetEgress, 'true']]", "!Equals [!Ref InternetEgress, 'false']]"),
+    application(
+        "egress is asked for",
+        "InternetEgress:\n    Type: String\n    Default: 'false'",
+        "InternetEgress:\n    Type: String\n    Default: 'true'",
+    ),
+    application(
+        "egress is asked for",
+        "RouteTableId: !GetAtt Database.Outputs.RouteTableId",
+        "RouteTableId: !GetAtt Database.Outputs.VpcId",
+    ),
+    egress("out and not in", "RouteTableId: !Ref RouteTableId", "RouteTableId: !Ref GatewayRoutes"),
+    egress("out and not in", "NatGatewayId: !Ref NatGateway", "GatewayId: !Ref InternetGateway"),
+    egress(
+        "out and not in",
+        "RouteTableId: !Ref GatewayRoutes\n      DestinationCidrBlock",
+        "RouteTableId: !Ref RouteTableId\n      DestinationCidrBlock",
+    ),
+    egress("out and not in", "MapPublicIpOnLaunch: false", "MapPublicIpOnLaunch: true"),
+    egress("out and not in", "Type: AWS::EC2::EIP", "Type: AWS::EC2::SecurityGroup"),
+    egress("plain yaml", "Properties:\n      Domain", "Properties: &shared\n      Domain"),
     monitoring("alarms", "Threshold: 900000", "Threshold: 900"),
     monitoring("alarms", "TreatMissingData: breaching", "TreatMissingData: notBreaching"),
     monitoring("alarms", "ComparisonOperator: LessThanThreshold", "ComparisonOperator: GreaterThanThreshold"),
     monitoring("alarms tell", "AlarmActions: [!Ref AlarmTopic]", "AlarmActions: []"),
-    monitoring("alarms tell", "runbook.md#dead-letters", "runbook.md#dead"),
+    monitoring("alarms tell", "operations.md#backlog-age", "operations.md#dead-letters"),
+    monitoring("alarms tell", "operations.md#dead-letters", "operations.md#dead"),
     monitoring("known metrics", "MetricName: backlog_age", "MetricName: backlog_years"),
+    monitoring("known metrics", "        - {Name: deployment, Value: !Ref Application}\n", ""),
+    monitoring("known metrics", "{Name: deployment, Value: !Ref Application}", "{Name: deployment, Value: !Ref ApiId}"),
+    monitoring("known metrics", "{Name: function, Value: sweeper}", "{Name: function, Value: worker}"),
+    monitoring("known metrics", "\"deployment\", \"${Application}\", \"function\", \"worker\"", "\"function\", \"worker\""),
     monitoring("known metrics", "\"accepted\"", "\"taken\""),
     monitoring("known metrics", "{\"widgets\": [", "{\"widgets\": [,"),
     monitoring("plain yaml", "Dimensions:\n", "Dimensions: &shared\n"),

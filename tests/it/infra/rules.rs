@@ -2,7 +2,9 @@
 
 mod alarms;
 mod database;
+mod egress;
 mod flow;
+mod metrics;
 mod migrations;
 mod permissions;
 
@@ -11,6 +13,7 @@ use serde_json::Value;
 use super::template::{Template, each, short};
 
 pub(crate) use flow::answers_within;
+pub(crate) use metrics::{Dimensions, published_under};
 
 pub(crate) struct Rule {
     /// The template's name, without `infra/` and `.yaml`.
@@ -44,9 +47,12 @@ pub(crate) const RULES: &[Rule] = &[
     rule("database", "kept", database::kept),
     rule("database", "secret and encrypted", database::secret_and_encrypted),
     rule("database", "plain yaml", plain_yaml),
+    rule("template", "egress is asked for", egress::asked_for),
+    rule("egress", "out and not in", egress::out_and_not_in),
+    rule("egress", "plain yaml", plain_yaml),
     rule("monitoring", "alarms", alarms::alarms),
     rule("monitoring", "alarms tell", alarms::alarms_tell),
-    rule("monitoring", "known metrics", alarms::known_metrics),
+    rule("monitoring", "known metrics", metrics::known),
     rule("monitoring", "plain yaml", plain_yaml),
 ];
 
@@ -94,13 +100,14 @@ fn logs(t: &Template) -> Vec<String> {
     wrong
 }
 
-const EVERY_FUNCTION: [&str; 8] = [
+const EVERY_FUNCTION: [&str; 9] = [
     "CLAIM_MODE",
     "DATABASE_AUTH",
     "DATABASE_CA_PEM",
     "DATABASE_SECRET_ARN",
     "DATABASE_TLS",
     "DATABASE_URL",
+    "DEPLOYMENT",
     "QUEUE_URL",
     "SPILL_QUEUE_URL",
 ];
@@ -129,6 +136,12 @@ fn environment(t: &Template) -> Vec<String> {
         if variables["DATABASE_TLS"] != "verify-full" {
             wrong.push(format!("{function} does not verify the database's certificate"));
         }
+        if short(&variables["DEPLOYMENT"]) != "AWS::StackName" {
+            wrong.push(format!("{function} reports for another deployment"));
+        }
+    }
+    if short(&t.properties("Monitoring")["Parameters"]["Application"]) != "AWS::StackName" {
+        wrong.push("alarms look at another deployment".into());
     }
     wrong
 }

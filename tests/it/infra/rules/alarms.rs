@@ -3,7 +3,6 @@
 use std::fs;
 
 use hookledger_harness::root;
-use serde_json::Value;
 
 use super::super::template::{Template, short};
 
@@ -47,41 +46,33 @@ pub(super) fn alarms(t: &Template) -> Vec<String> {
 }
 
 pub(super) fn alarms_tell(t: &Template) -> Vec<String> {
-    let runbook = fs::read_to_string(root().join("docs/runbook.md")).unwrap_or_default();
+    let operations = fs::read_to_string(root().join("docs/operations.md")).unwrap_or_default();
+    let runbook = operations.split("\n# ").find(|part| part.starts_with("Runbook")).unwrap_or_default();
     let sections: Vec<_> = runbook
-        .lines()
-        .filter_map(|line| line.strip_prefix("## "))
-        .map(|title| title.to_lowercase().replace(' ', "-"))
+        .split("\n## ")
+        .skip(1)
+        .filter_map(|section| section.split_once('\n'))
+        .map(|(title, text)| (title.to_lowercase().replace(' ', "-"), text))
         .collect();
     let mut wrong = Vec::new();
+    for (section, text) in &sections {
+        if !text.contains("\n1. ") {
+            wrong.push(format!("docs/operations.md#{section} does not say what to look at first"));
+        }
+        if !t.text().lines().any(|line| line.ends_with(&format!(" docs/operations.md#{section}"))) {
+            wrong.push(format!("no alarm leads to docs/operations.md#{section}"));
+        }
+    }
     for (name, alarm) in t.all("AWS::CloudWatch::Alarm") {
         for actions in ["AlarmActions", "OKActions"] {
             if short(&alarm[actions][0]) != "AlarmTopic" {
                 wrong.push(format!("{name}: nobody learns of its {actions}"));
             }
         }
-        let section = alarm["AlarmDescription"].as_str().and_then(|text| text.split_once(" docs/runbook.md#"));
-        if !section.is_some_and(|(_, section)| sections.iter().any(|known| known == section)) {
-            wrong.push(format!("{name} has no section in docs/runbook.md"));
+        let section = alarm["AlarmDescription"].as_str().and_then(|text| text.split_once(" docs/operations.md#"));
+        if !section.is_some_and(|(_, section)| sections.iter().any(|(known, _)| known == section)) {
+            wrong.push(format!("{name} has no section in docs/operations.md"));
         }
     }
     wrong
-}
-
-/// The code's own metrics are explained in docs/telemetry.md, which a test of the code holds to the code.
-pub(super) fn known_metrics(t: &Template) -> Vec<String> {
-    let documentation = fs::read_to_string(root().join("docs/telemetry.md")).unwrap_or_default();
-    let alarms = t.all("AWS::CloudWatch::Alarm").into_iter().filter(|(_, alarm)| alarm["Namespace"] == "hookledger");
-    let mut names: Vec<String> = alarms.map(|(_, alarm)| short(&alarm["MetricName"])).collect();
-    let body = short(&t.properties("Dashboard")["DashboardBody"]);
-    let Ok(body) = serde_json::from_str::<Value>(&body) else { return vec!["the dashboard is not JSON".into()] };
-    for widget in body["widgets"].as_array().into_iter().flatten() {
-        for metric in widget["properties"]["metrics"].as_array().into_iter().flatten().filter(|m| m[0] == "hookledger") {
-            names.push(short(&metric[1]));
-        }
-    }
-    // A rejection's reason is part of its metric's name.
-    names.iter_mut().filter(|name| name.starts_with("rejected_")).for_each(|name| *name = "rejected".into());
-    let unknown = names.iter().filter(|name| !documentation.contains(&format!("| `{name}` |")));
-    unknown.map(|name| format!("nothing reports {name}")).collect()
 }
