@@ -6,6 +6,7 @@
 mod arguments;
 mod backfill;
 mod completions;
+mod delivery;
 mod doctor;
 mod ended;
 mod events;
@@ -44,7 +45,7 @@ pub async fn run(arguments: Arguments, env: Env) -> ExitCode {
         Command::Prune(arguments) => prune::run(&arguments, &mut session).await,
         Command::BackfillVersions(arguments) => backfill::run(arguments, &mut session).await,
         Command::Doctor(arguments) => doctor::run(arguments, &mut session).await,
-        Command::Sign(arguments) => sign::run(arguments, &mut session),
+        Command::Sign(arguments) => sign::run(arguments, &mut session).await,
         Command::Verify(arguments) => verify::run(&arguments, &mut session),
         Command::Providers(arguments) => providers::run(&arguments, &mut session),
         Command::Migrate => migrate::run(&mut session).await,

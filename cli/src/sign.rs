@@ -1,90 +1,83 @@
-//! `hookledger sign`: a delivery as its provider would send it, for trying a deployment out.
+//! `hookledger sign`: a delivery as its provider would send it, for tests and for trying a deployment out.
 
-use std::io::Read;
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
-use bytes::Bytes;
+use anyhow::{Result, anyhow};
 use clap::Args;
-use hookledger_core::SourceName;
-use hookledger_providers::{SecretRef, SignedRequest, sign};
-use hookledger_runtime::{load_sources, now};
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
-use serde_json::json;
+use hookledger_providers::{SignedRequest, sign};
+use http::{HeaderValue, header::CONTENT_TYPE};
+use serde_json::{Map, json};
 
+use crate::delivery::Delivery;
 use crate::ended::{BadInput, Ended};
-use crate::filter::source_name;
+use crate::replay::pace::http;
+use crate::replay::receiver::secure_url;
 use crate::session::Session;
+use crate::terminal::safe;
 
 /// Make a signed delivery, for trying a deployment out
 ///
-/// Prints a curl command with a signature that is good for a few minutes. The secret is the source's own, from the variable that
-/// sources.toml names (or WEBHOOK_SECRET where it is stored elsewhere), or asked for; it is not printed.
+/// Prints a curl command whose signature is good for a few minutes, or sends the delivery itself (--post). A header that names
+/// the event, or is signed too, is yours to give: --header 'x-github-event: push'. The secret is not printed.
 #[derive(Debug, Args)]
 pub(crate) struct Sign {
-    #[arg(value_parser = source_name)]
-    source: SourceName,
-    /// The body; - reads standard input
-    #[arg(long, value_name = "FILE", default_value = "-")]
-    body: PathBuf,
-    /// A header that names the event, or is signed too: 'x-github-event: push'
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
-    headers: Vec<(HeaderName, HeaderValue)>,
-    /// The deployment's address
-    #[arg(long, value_name = "URL", default_value = "https://hooks.example.com")]
-    to: String,
+    #[command(flatten)]
+    delivery: Delivery,
+    /// The signing secret. Better set as WEBHOOK_SECRET: other users of a machine see arguments
+    #[arg(long, value_name = "SECRET")]
+    secret: Option<String>,
+    /// Send it there, and say what was answered
+    #[arg(long, value_name = "URL")]
+    post: Option<String>,
 }
 
-pub(crate) fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
-    let (name, value) = text.split_once(':').ok_or("a header is a name, a colon and a value")?;
-    let name = name.trim().parse().map_err(|_| "not a header's name".to_owned())?;
-    Ok((name, value.trim().parse().map_err(|_| "not a header's value".to_owned())?))
-}
-
-pub(crate) fn run(arguments: Sign, session: &mut Session) -> Result<Ended> {
-    let Sign { source: name, body, headers, to } = arguments;
-    let sources = load_sources(&session.env)?;
-    let unknown = || BadInput(format!("no source of the name {name} in sources.toml (SOURCES_FILE names another)"));
-    let source = sources.get(name.as_str()).ok_or_else(unknown)?;
-    let variable = source.secret_refs().iter().find_map(|reference| match reference {
-        SecretRef::Env(variable) => Some(variable.as_str()),
-        SecretRef::SecretsManager { .. } => None,
-    });
-    let text = session.terminal.secret(&session.env, variable.unwrap_or("WEBHOOK_SECRET"), "the source's signing secret")?;
-    let secret = source.secret(&String::from_utf8_lossy(text.expose()))?;
-    let mut bytes = Vec::new();
-    let from_stdin = body.as_os_str() == "-";
-    if from_stdin {
-        std::io::stdin().read_to_end(&mut bytes)?;
-    } else {
-        bytes = std::fs::read(&body).with_context(|| format!("cannot read {}", body.display()))?;
+pub(crate) async fn run(arguments: Sign, session: &mut Session) -> Result<Ended> {
+    let Sign { delivery, secret, post } = arguments;
+    let target = post.as_deref().map(|url| secure_url(url, "--post")).transpose()?;
+    let url = post.as_deref();
+    let source = delivery.source(url)?;
+    let texts = delivery.secrets(&secret.into_iter().collect::<Vec<_>>(), session)?;
+    let text = texts.first().ok_or_else(|| BadInput("only the provider can sign for itself".to_owned()))?;
+    let secret = source.secret(text).map_err(|error| BadInput(format!("the secret cannot be used: {error}")))?;
+    let mut request = delivery.request(url)?;
+    request.headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+    sign(&source, &mut request, &secret, delivery.now_s()).map_err(|error| BadInput(error.to_string()))?;
+    match target {
+        Some(url) => send(url, request, session).await,
+        None => tell(&format!("https://hooks.example.com/webhooks/{}", delivery.provider()?.name), &request, session),
     }
-    let mut all = HeaderMap::new();
-    all.insert("content-type", HeaderValue::from_static("application/json"));
-    all.extend(headers);
-    let path = format!("/webhooks/{name}");
-    let mut request = SignedRequest { method: Method::POST, path, query: None, headers: all, body: Bytes::from(bytes) };
-    sign(source, &mut request, &secret, now() / 1_000_000)?;
+}
 
-    let url = format!("{}/webhooks/{name}", to.trim_end_matches('/'));
-    let text_of = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+async fn send(url: reqwest::Url, request: SignedRequest, session: &Session) -> Result<Ended> {
+    let sent = http()?.request(request.method, url).headers(request.headers).body(request.body).send().await;
+    let response = sent.map_err(|error| anyhow!(error.without_url()).context("the delivery was not answered"))?;
+    let status = response.status();
+    let answer = response.text().await?;
+    let ended = if status.is_success() { Ended::Done } else { Ended::Declined };
     if session.terminal.json {
-        let headers: serde_json::Map<_, _> =
+        session.terminal.json(&json!({ "status": status.as_u16(), "answer": answer }))?;
+    } else {
+        session
+            .terminal
+            .line(format!("{status}\n{}", answer.lines().map(safe).collect::<Vec<_>>().join("\n")).trim_end())?;
+    }
+    Ok(ended)
+}
+
+fn tell(url: &str, request: &SignedRequest, session: &Session) -> Result<Ended> {
+    let text_of = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let body = std::str::from_utf8(&request.body);
+    if session.terminal.json {
+        let headers: Map<_, _> =
             request.headers.iter().map(|(name, value)| (name.to_string(), text_of(value).into())).collect();
         let body = String::from_utf8_lossy(&request.body);
         session.terminal.json(&json!({ "url": url, "headers": headers, "body": body }))?;
         return Ok(Ended::Done);
     }
-    let mut command = format!("curl -i {}", quoted(&url));
+    let body = body.map_err(|_| BadInput("a body that is no text can only be sent: --post URL".to_owned()))?;
+    let mut command = format!("curl -i {}", quoted(url));
     for (name, value) in &request.headers {
         command.push_str(&format!(" \\\n  -H {}", quoted(&format!("{name}: {}", text_of(value)))));
     }
-    let data = match (from_stdin, std::str::from_utf8(&request.body)) {
-        (false, _) => format!("@{}", body.display()),
-        (true, Ok(text)) => text.to_owned(),
-        (true, Err(_)) => return Err(BadInput("a body that is no text has to be a file".to_owned()).into()),
-    };
-    session.terminal.line(&format!("{command} \\\n  --data-binary {}", quoted(&data)))?;
+    session.terminal.line(&format!("{command} \\\n  --data-binary {}", quoted(body)))?;
     Ok(Ended::Done)
 }
 

@@ -23,7 +23,8 @@ use crate::rejection::Rejection;
 pub(crate) struct Envelope {
     /// The array of events: `root:/events`, or `root:` where the body is the array.
     pub(crate) events: Option<Place>,
-    /// Arrays within one of them, the outer first, of which each member is an event with the rest of what surrounds it.
+    /// Arrays within one of them, the outer first, of which each member is an event with the rest of what surrounds it. Of
+    /// alternatives, all that are there count.
     #[serde(default, deserialize_with = "one_or_many")]
     pub(crate) split: Vec<Place>,
     /// The first that applies forms the id.
@@ -64,6 +65,9 @@ pub(crate) struct ObjectRule {
     kind_after: Option<String>,
     /// The kind ends before this character: `subscription.updated` is about a `subscription`.
     kind_until: Option<char>,
+    /// The provider's two formats write one kind in two ways (QuickBooks).
+    #[serde(default)]
+    kind_lowercase: bool,
     /// Joined with colons; all have to be there.
     #[serde(deserialize_with = "one_or_many")]
     id: Vec<Place>,
@@ -216,7 +220,8 @@ impl Envelope {
             };
             let kind = rule.kind_after.as_deref().and_then(|start| kind.strip_prefix(start)).unwrap_or(&kind);
             let kind = rule.kind_until.and_then(|end| kind.split_once(end)).map_or(kind, |(kind, _)| kind);
-            return Ok(Some((rule, ObjectKey { account, kind: kind.to_owned(), id })));
+            let kind = if rule.kind_lowercase { kind.to_ascii_lowercase() } else { kind.to_owned() };
+            return Ok(Some((rule, ObjectKey { account, kind, id })));
         }
         Ok(None)
     }

@@ -3,12 +3,14 @@
 //! Invariant: what to fetch is pinned by the definition (scheme, host, path) before it is said, so that a sender cannot make
 //! this program call an address of its choice; and a key that was fetched for one delivery proves that delivery only.
 
+use std::time::Duration;
+
 use hookledger_core::Secret;
 use http::Method;
-use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, UnixTime};
 use serde::Deserialize;
-use webpki::EndEntityCert;
+use webpki::{EndEntityCert, KeyUsage};
 
 use crate::facts::Facts;
 use crate::jwt;
@@ -62,6 +64,8 @@ pub enum UnusableKey {
     TooLong,
     #[error("it is not an X.509 certificate in PEM")]
     NoCertificate,
+    #[error("it is a certificate that has expired, or is not valid yet")]
+    OutOfDate,
     #[error("it is not the P-256 key for ES256 that was asked for, or it has expired")]
     NoKey,
 }
@@ -153,8 +157,11 @@ impl KeyFetch {
     }
 
     /// Makes of `fetched` the key to give to [`verify`](crate::verify) instead of the source's secrets, for deliveries that
-    /// ask for this same fetch and no others. A certificate's trust is that of the pinned host it was fetched from.
-    pub fn key(&self, fetched: &[u8]) -> Result<Secret, UnusableKey> {
+    /// ask for this same fetch and no others. `now_s` is Unix time in seconds.
+    ///
+    /// A certificate has to be within its dates. Who issued it is not asked: it comes without those above it, and is trusted
+    /// because it was fetched, over verified TLS, from a host that only the provider has.
+    pub fn key(&self, fetched: &[u8], now_s: i64) -> Result<Secret, UnusableKey> {
         if fetched.len() > KEY_BYTES_MAX {
             return Err(UnusableKey::TooLong);
         }
@@ -162,6 +169,9 @@ impl KeyFetch {
             Self::Certificate { .. } => {
                 let der = CertificateDer::from_pem_slice(fetched).map_err(|_| UnusableKey::NoCertificate)?;
                 let certificate = EndEntityCert::try_from(&der).map_err(|_| UnusableKey::NoCertificate)?;
+                if !is_in_date(&certificate, now_s) {
+                    return Err(UnusableKey::OutOfDate);
+                }
                 Secret::new(certificate.subject_public_key_info().to_vec()).map_err(|_| UnusableKey::NoCertificate)
             }
             Self::PlaidKey { key_id, .. } => {
@@ -175,6 +185,22 @@ impl KeyFetch {
             }
         }
     }
+}
+
+/// The verification looks at a certificate's dates before it looks for an issuer, of which it is given none.
+fn is_in_date(certificate: &EndEntityCert<'_>, now_s: i64) -> bool {
+    let now = UnixTime::since_unix_epoch(Duration::from_secs(u64::try_from(now_s).unwrap_or_default()));
+    let verified = certificate.verify_for_usage(&[], &[], &[], now, KeyUsage::server_auth(), None, None);
+    !matches!(
+        verified.err(),
+        Some(
+            webpki::Error::CertExpired { .. }
+                | webpki::Error::CertNotValidYet { .. }
+                | webpki::Error::InvalidCertValidity
+                | webpki::Error::BadDerTime
+                | webpki::Error::BadDer
+        )
+    )
 }
 
 #[cfg(test)]
@@ -230,8 +256,8 @@ mod tests {
     #[test]
     fn what_is_no_key_is_refused() {
         let fetch = KeyFetch::Certificate { url: String::new() };
-        assert_eq!(fetch.key(b"<html>"), Err(UnusableKey::NoCertificate));
-        assert_eq!(fetch.key(&vec![b'x'; KEY_BYTES_MAX + 1]), Err(UnusableKey::TooLong));
+        assert_eq!(fetch.key(b"<html>", 0), Err(UnusableKey::NoCertificate));
+        assert_eq!(fetch.key(&vec![b'x'; KEY_BYTES_MAX + 1], 0), Err(UnusableKey::TooLong));
         let jwk = |alg: &str, kid: &str, expired: &str| {
             let x = "A".repeat(43);
             format!(
@@ -239,9 +265,9 @@ mod tests {
             )
         };
         let fetch = KeyFetch::PlaidKey { url: String::new(), client_id: String::new(), key_id: "k1".into() };
-        assert!(fetch.key(jwk("ES256", "k1", "null").as_bytes()).is_ok());
+        assert!(fetch.key(jwk("ES256", "k1", "null").as_bytes(), 0).is_ok());
         for bad in [jwk("HS256", "k1", "null"), jwk("ES256", "k2", "null"), jwk("ES256", "k1", "1"), "{}".into()] {
-            assert_eq!(fetch.key(bad.as_bytes()), Err(UnusableKey::NoKey));
+            assert_eq!(fetch.key(bad.as_bytes(), 0), Err(UnusableKey::NoKey));
         }
     }
 }

@@ -92,20 +92,6 @@ pub(crate) fn scalar(json: &str) -> Result<Option<Cow<'_, str>>, Malformed> {
     }
 }
 
-/// The items of a JSON array, as they are written.
-pub(crate) fn items(json: &str) -> Result<Vec<&str>, Malformed> {
-    let items: Vec<&RawValue> = serde_json::from_str(json).map_err(|_| Malformed)?;
-    Ok(items.into_iter().map(RawValue::get).collect())
-}
-
-/// `json` once for each member of `array`, which is a part of it, with that member alone in the array's place.
-pub(crate) fn one_by_one<'a>(json: &'a [u8], array: &'a str) -> Result<impl Iterator<Item = Vec<u8>>, Malformed> {
-    let start = (array.as_ptr() as usize).checked_sub(json.as_ptr() as usize).ok_or(Malformed)?;
-    let (before, rest) = json.split_at_checked(start).ok_or(Malformed)?;
-    let after = rest.get(array.len()..).ok_or(Malformed)?;
-    Ok(items(array)?.into_iter().map(move |member| [before, b"[", member.as_bytes(), b"]", after].concat()))
-}
-
 struct Walk<'w, 'a> {
     fields: &'w Fields,
     node: usize,
@@ -258,18 +244,6 @@ mod tests {
         check(&["/id"], r#"{"id": "a", "id": "b"}"#, Err(Malformed));
         check(&["/data/id"], r#"{"data": {"id": "a"}, "data": {"id": "b"}}"#, Err(Malformed));
         check(&["/id"], r#"{"x": 1, "x": 2, "id": "a"}"#, Ok(&[Some(r#""a""#)]));
-    }
-
-    #[test]
-    fn an_array_is_taken_apart_with_what_surrounds_it() {
-        let json = r#"{"a": [ 1 , {"b": [2]}], "c": []}"#;
-        let parts: Vec<_> = one_by_one(json.as_bytes(), &json[6..23]).unwrap().collect();
-        assert_eq!(
-            parts,
-            [r#"{"a": [1], "c": []}"#, r#"{"a": [{"b": [2]}], "c": []}"#].map(|part| part.as_bytes().to_vec())
-        );
-        assert_eq!(one_by_one(json.as_bytes(), &json[30..32]).unwrap().count(), 0);
-        assert!(one_by_one(b"[1]", json).is_err(), "another text's array");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::definition::Provider;
 use crate::facts::Facts;
 use crate::opened::Opened;
 use crate::place::Place;
+use crate::splice::splice;
 
 /// Stands in the place of a secret.
 const BLANK: &str = "redacted";
@@ -40,31 +41,13 @@ fn redacted(provider: &Provider, facts: &Facts<'_>, body: Bytes, is_json: bool) 
     let places = &provider.definition.redact;
     if is_json {
         let secrets = places.iter().filter_map(|place| place.json(facts)).filter(|json| json.starts_with('"'));
-        blanked(&body, secrets.map(str::as_bytes).collect(), &format!("{BLANK:?}"))
+        splice(&body, secrets.map(|secret| (secret.as_bytes(), format!("{BLANK:?}"))).collect())
     } else {
         let is_secret = |name: &[u8]| places.iter().flat_map(Place::form_fields).any(|field| field.as_bytes() == name);
         let pairs = body.split(|byte| *byte == b'&').filter_map(|pair| {
             let equals = pair.iter().position(|byte| *byte == b'=')?;
-            is_secret(&pair[..equals]).then(|| &pair[equals + 1..])
+            is_secret(&pair[..equals]).then(|| (&pair[equals + 1..], BLANK.to_owned()))
         });
-        blanked(&body, pairs.collect(), BLANK)
+        splice(&body, pairs.collect())
     }
-}
-
-/// `secrets` are parts of `body`.
-fn blanked(body: &Bytes, mut secrets: Vec<&[u8]>, blank: &str) -> Bytes {
-    if secrets.is_empty() {
-        return body.clone();
-    }
-    secrets.sort_unstable_by_key(|secret| secret.as_ptr());
-    let mut blanked = Vec::with_capacity(body.len());
-    let mut copied = 0;
-    for secret in secrets {
-        let start = (secret.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
-        blanked.extend_from_slice(body.get(copied..start).unwrap_or_default());
-        blanked.extend_from_slice(blank.as_bytes());
-        copied = start + secret.len();
-    }
-    blanked.extend_from_slice(body.get(copied..).unwrap_or_default());
-    Bytes::from(blanked)
 }

@@ -24,9 +24,10 @@ impl List {
         self.prefix_optional |= optional;
     }
 
-    /// An item as the provider writes it.
-    pub(crate) fn written(&self, item: &str) -> String {
-        format!("{}{item}", self.prefix)
+    /// An item as the provider writes it. `public_key` is what stands before an item of a list that has something there.
+    pub(crate) fn written(&self, item: &str, public_key: Option<&str>) -> String {
+        let before = self.after.map(|after| format!("{}{after}", public_key.unwrap_or_default())).unwrap_or_default();
+        format!("{before}{}{item}", self.prefix)
     }
 
     pub(crate) fn joined(&self, first: &str, second: &str) -> String {

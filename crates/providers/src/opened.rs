@@ -7,7 +7,8 @@ use bytes::Bytes;
 
 use crate::definition::{Payload, Provider};
 use crate::facts::{Facts, Form};
-use crate::fields::{Fields, Found, Malformed, items, one_by_one};
+use crate::fields::{Fields, Found, Malformed};
+use crate::members::{items, one_by_one};
 use crate::place::Place;
 use crate::request::SignedRequest;
 
@@ -81,23 +82,25 @@ impl<'a> Opened<'a> {
         self.find(&self.provider.wanted.item, self.json.as_ref().map(|_| &**item))
     }
 
-    /// Each item as often as its array at this place has members, with one of them in it.
-    fn split(&self, items: Vec<Bytes>, array: &Place, root: &Found<'_>) -> Result<Vec<Bytes>, Malformed> {
+    /// Each item as often as its arrays at this place have members, with one of them in it.
+    fn split(&self, items: Vec<Bytes>, arrays: &Place, root: &Found<'_>) -> Result<Vec<Bytes>, Malformed> {
         let mut parts = Vec::with_capacity(items.len());
         let mut bytes = 0;
         for item in items {
             let found = self.item(&item)?;
-            match array.json(&self.facts(root, &found, 0)) {
-                Some(array) if array.starts_with('[') => {
-                    for part in one_by_one(&item, array)? {
-                        bytes += part.len();
-                        if bytes > SPLIT_BYTES_MAX {
-                            return Err(Malformed);
-                        }
-                        parts.push(Bytes::from(part));
-                    }
+            let facts = self.facts(root, &found, 0);
+            let arrays: Vec<&str> = arrays.each_json(&facts).filter(|json| json.starts_with('[')).collect();
+            if arrays.is_empty() {
+                parts.push(item);
+                continue;
+            }
+            for part in one_by_one(&item, arrays)? {
+                let part = part?;
+                bytes += part.len();
+                if bytes > SPLIT_BYTES_MAX {
+                    return Err(Malformed);
                 }
-                Some(_) | None => parts.push(item),
+                parts.push(Bytes::from(part));
             }
         }
         Ok(parts)

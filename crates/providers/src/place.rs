@@ -53,7 +53,12 @@ impl Place {
 
     /// The JSON that stands there.
     pub(crate) fn json<'a>(&self, facts: &Facts<'a>) -> Option<&'a str> {
-        self.0.iter().find_map(|at| at.json(facts))
+        self.each_json(facts).next()
+    }
+
+    /// The JSON of every alternative that is there.
+    pub(crate) fn each_json<'a>(&self, facts: &Facts<'a>) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter_map(|at| at.json(facts))
     }
 
     /// The headers that are named.

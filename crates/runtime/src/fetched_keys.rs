@@ -68,11 +68,11 @@ impl FetchedKeys {
         if !self.lock().may_fetch(now) {
             return Err(KeyError::Unavailable { why: format!("{FETCHES_PER_MINUTE_MAX} were fetched within a minute") });
         }
-        let found = self.fetch(fetch, secrets).await;
+        let found = self.fetch(fetch, secrets, now / SECOND).await;
         self.lock().remember(fetch, found, now)
     }
 
-    async fn fetch(&self, fetch: &KeyFetch, secrets: &[Secret]) -> Result<Secret, KeyError> {
+    async fn fetch(&self, fetch: &KeyFetch, secrets: &[Secret], now_s: i64) -> Result<Secret, KeyError> {
         let fetched = match fetch {
             KeyFetch::Certificate { url } => self.https.get(url, KEY_BYTES_MAX).await?,
             KeyFetch::PlaidKey { url, client_id, key_id } => {
@@ -89,7 +89,7 @@ impl FetchedKeys {
                 answer?
             }
         };
-        fetch.key(&fetched).map_err(|unusable| KeyError::Refused { why: unusable.to_string() })
+        fetch.key(&fetched, now_s).map_err(|unusable| KeyError::Refused { why: unusable.to_string() })
     }
 
     fn lock(&self) -> MutexGuard<'_, Remembered> {

@@ -54,17 +54,32 @@ async fn the_doctor_says_what_is_right_and_how_to_mend_the_rest() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_delivery_that_was_signed_by_hand_is_taken() {
     let front = Front::new("sign").await;
-    let body = front.path("it's a body.json");
-    std::fs::write(&body, r#"{"id":"evt_hand","object":"event","type":"a.b","created":1}"#).unwrap();
-    let cli = front.cli().and("STRIPE_WEBHOOK_SECRET", STRIPE_SECRET);
-    let mut command = cli.command(&format!("sign stripe --to {} --body", front.url));
-    let output = command.arg(&body).output().await.unwrap();
-    let curl = String::from_utf8(output.stdout).unwrap();
-    assert!(curl.starts_with("curl -i ") && !curl.contains(STRIPE_SECRET), "{curl}");
+    let file = front.path("it's a body.json");
+    let body = |id: &str| std::fs::write(&file, format!(r#"{{"id":"{id}","object":"event","type":"a.b","created":1}}"#));
+    let sign = async |more: &[&str]| {
+        let cli = front.cli().and("WEBHOOK_SECRET", STRIPE_SECRET);
+        let mut command = cli.command("sign --provider stripe --body");
+        command.arg(&file).args(more).output().await.unwrap()
+    };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let url = format!("{}/webhooks/stripe", front.url);
+
+    body("evt_curl").unwrap();
+    let curl = text(&sign(&[]).await.stdout);
+    assert!(
+        curl.starts_with("curl -i 'https://hooks.example.com/webhooks/stripe'") && !curl.contains(STRIPE_SECRET),
+        "{curl}"
+    );
+    let curl = curl.replace("https://hooks.example.com/webhooks/stripe", &url);
     let ran = tokio::process::Command::new("sh").args(["-c", &curl]).output().await.unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout);
-    assert!(said.contains(r#""outcome":"accepted""#), "{said} {}", String::from_utf8_lossy(&ran.stderr));
-    assert_eq!(front.count("event_id = 'evt_hand' AND via = 'webhook'").await, 1);
+    assert!(text(&ran.stdout).contains(r#""outcome":"accepted""#), "{ran:?}");
+
+    body("evt_post").unwrap();
+    let posted = sign(&["--post", &url]).await;
+    assert!(posted.status.success() && text(&posted.stdout).starts_with("200 OK"), "{posted:?}");
+    let refused = sign(&["--post", &url, "--secret", "whsec_of_another_endpoint", "--json"]).await;
+    assert!(refused.status.code() == Some(1) && text(&refused.stdout).contains(r#""status":401"#), "{refused:?}");
+    assert_eq!(front.count("event_id IN ('evt_curl', 'evt_post') AND via = 'webhook'").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -146,3 +146,59 @@ async fn the_providers_are_told_out_of_their_definitions() {
     assert!(shopify.contains("one action") || shopify.contains("one per merchant action"), "{shopify}");
     assert_eq!(nowhere.run("providers nobody").await.code, 2);
 }
+
+#[tokio::test]
+async fn what_sign_prints_verify_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("body");
+    let adyen = r#"{"live":"false","notificationItems":[{"NotificationRequestItem":{"additionalData":{"hmacSignature":""},"eventCode":"AUTHORISATION","pspReference":"p1"}}]}"#;
+    let linear = r#"{"action":"create","type":"Comment","webhookTimestamp":0,"data":{"id":"c1"}}"#;
+    for (provider, secret, body, more) in [
+        ("stripe", "whsec_x", r#"{"id":"e1","type":"a.b"}"#, &[][..]),
+        ("github", "s", "{}", &["--header=x-github-event: push", "--header=x-github-delivery: d1"]),
+        ("svix", "whsec_c2VjcmV0", r#"{"type":"a.b"}"#, &["--header=svix-id: m1"]),
+        ("square", "s", r#"{"event_id":"e1","type":"a.b"}"#, &["--url=https://a.io/hooks"]),
+        ("docusign", "s", r#"{"event":"e","generatedDateTime":"2023-01-20T21:27:33Z","data":{"envelopeId":"1"}}"#, &[]),
+        ("chargebee", "user:password", r#"{"id":"e1","event_type":"a_b"}"#, &[]),
+        ("linear", "s", linear, &["--header=linear-delivery: d1"]),
+        ("adyen", "44AA", adyen, &[]),
+    ] {
+        std::fs::write(&file, body).unwrap();
+        let of = |command: &str| {
+            let own = [command, "--json", "--now=1700000000"].map(str::to_owned);
+            let named =
+                [format!("--provider={provider}"), format!("--secret={secret}"), format!("--body={}", file.display())];
+            own.into_iter().chain(named).chain(more.iter().map(|&argument| argument.to_owned())).collect::<Vec<_>>()
+        };
+        let signed = run(&of("sign")).await.ok().json().remove(0);
+        // Where the signature stands in the body, it is another body.
+        std::fs::write(&file, signed["body"].as_str().unwrap()).unwrap();
+        let mut verify = of("verify");
+        verify.retain(|argument| !argument.starts_with("--header"));
+        for (name, value) in signed["headers"].as_object().unwrap() {
+            verify.push(format!("--header={name}: {}", value.as_str().unwrap()));
+        }
+        let verified = run(&verify).await.ok().json().remove(0);
+        assert!(verified["valid"] == true && verified["events"].as_array().unwrap().len() == 1, "{provider}: {verified}");
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_signed_is_told_in_a_sentence() {
+    let cli = Cli::with(&[("WEBHOOK_SECRET", "s")]);
+    for (arguments, told) in [
+        ("--provider nobody", "hookledger providers"),
+        ("--provider discord", "secret cannot be used"),
+        ("--provider aws-sns --set topic_arn=arn:x", "only the provider can sign"),
+        ("--provider square", "--url"),
+        ("--provider svix", "secret cannot be used"),
+        ("--provider mailgun", "not one that this provider sends"),
+        ("--provider stripe --body /nowhere", "cannot read /nowhere"),
+        ("--provider stripe --post http://hooks.example.com", "https://"),
+    ] {
+        let ran = cli.run(&format!("sign {arguments}")).await;
+        assert!(ran.code == 2 && ran.err.contains(told) && ran.err.lines().count() == 1, "{arguments}: {ran:?}");
+    }
+    let unknown = Cli::with(&[]).run("sign --provider stripe").await;
+    assert!(unknown.code == 2 && unknown.err.contains("WEBHOOK_SECRET"), "{unknown:?}");
+}

@@ -53,6 +53,62 @@ fn what_jsonb_refuses_is_received_all_the_same() {
 }
 
 #[test]
+fn deep_nesting_is_harmless_wherever_it_stands() {
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let objects = format!("{}1{}", r#"{"a":"#.repeat(100_000), "}".repeat(100_000));
+    for nested in [&deep, &objects] {
+        stripe(format!(r#"{{"id":{nested},"type":"t"}}"#), "rejected bad_event_id");
+        stripe(format!(r#"{{"id":"e","type":{nested}}}"#), "rejected no_event_type");
+        stripe(format!(r#"{{"id":"e","type":"t","data":{nested}}}"#), "e t updated");
+        stripe(format!(r#"{{"id":"e","type":"t","data":{{"object":{nested}}}}}"#), "e t updated");
+        let slack = Delivery::new("slack", format!(r#"{{"event_id":"e","event":{nested},"type":"t"}}"#));
+        assert_eq!(told(&slack.verify()), "e t updated");
+    }
+    stripe("[".repeat(100_000), "rejected malformed_body");
+}
+
+#[test]
+fn a_signature_that_is_none_is_a_rejection_at_every_provider() {
+    let (long, lists) = ("x".repeat(100_000), "v1=,".repeat(25_000));
+    // 33 bytes that are longer than any SHA-256, and what looks like the beginnings of signatures.
+    let junk = "YWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh";
+    let values =
+        [long.as_str(), &lists, "t=,v1", "t=,v1=", "v1,", "sha256=", "=", ",", " ", "", junk, "v1,not-valid-$$$", "Basic"];
+    for about in about() {
+        let sources = source_of(about.name);
+        for value in values {
+            for body in [&b"{}"[..], b"", b"\xff\xfe", b"[]", b"\xef\xbb\xbf{}"] {
+                let headers = header_names(about.definition).into_iter().filter(|name| name != "content-type");
+                let headers: HeaderMap = headers
+                    .map(|name| (name.parse::<http::HeaderName>().unwrap(), HeaderValue::from_str(value).unwrap()))
+                    .collect();
+                let request =
+                    SignedRequest { method: Method::POST, path: String::new(), query: None, headers, body: body.into() };
+                let verified =
+                    verify(sources.get("s").unwrap(), &request, &[Secret::new("k").unwrap()], None, 1_700_000_000);
+                let status = verified.as_ref().map_or_else(|rejection| rejection.status(), |_| 200);
+                assert_eq!(status, 401, "{} with {:.20}: {}", about.name, value, told(&verified));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_header_that_is_no_text_or_comes_twice_is_a_rejection() {
+    let sources = source_of("stripe");
+    let good = "t=1700000000,v1=00";
+    for values in [vec![&b"t=1,v1=\xff"[..]], vec![good.as_bytes(), good.as_bytes()]] {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append("stripe-signature", HeaderValue::from_bytes(value).unwrap());
+        }
+        let request = SignedRequest { method: Method::POST, path: String::new(), query: None, headers, body: "{}".into() };
+        let verified = verify(sources.get("s").unwrap(), &request, &[Secret::new("k").unwrap()], None, 1_700_000_000);
+        assert_eq!(told(&verified), "rejected no_signature");
+    }
+}
+
+#[test]
 fn size_and_method_are_looked_at_first() {
     let sources = Sources::parse("[s]\nprovider = \"stripe\"\nsecrets = [\"env:S\"]\nbody_bytes_max = 10").unwrap();
     let told = |method: Method, body: &'static str| {
