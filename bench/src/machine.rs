@@ -11,13 +11,11 @@ pub(crate) fn describe() -> String {
     let system = value(&read("/etc/os-release"), "PRETTY_NAME", '=');
     let kernel = read("/proc/sys/kernel/osrelease");
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
-    let load = read("/proc/loadavg");
     format!(
-        "{cores} processors ({processor}, {}), {memory:.0} GB of memory, {}, Linux {}; load when the figures were written: {}.",
+        "{cores} processors ({processor}, {}), {memory:.0} GB of memory, {}, Linux {}.",
         std::env::consts::ARCH,
         system.trim_matches('"'),
-        kernel.trim(),
-        load.split(' ').next().unwrap_or("?")
+        kernel.trim()
     )
 }
 

@@ -40,7 +40,7 @@ struct Arguments {
     /// Count the instructions of warm requests, and say what changed since bench/baseline.json (three minutes)
     #[arg(long, conflicts_with = "baseline")]
     check: bool,
-    /// Count the instructions of warm requests into bench/baseline.json
+    /// Count the instructions of warm requests into bench/baseline.json and docs/performance.md (three minutes)
     #[arg(long)]
     baseline: bool,
     /// Small numbers in place of all sizes: shows that everything works, and little else
@@ -90,7 +90,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
         return runtime.block_on(instructions::check());
     }
     if arguments.baseline {
-        return runtime.block_on(instructions::keep());
+        return publish::publish(&[runtime.block_on(instructions::keep())?]);
     }
     let what = arguments.what.as_ref().unwrap_or(&What::All);
     let mut reports = runtime.block_on(measure(what, arguments.quick, &arguments.without))?;
