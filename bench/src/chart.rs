@@ -24,8 +24,8 @@ pub(crate) enum Scale {
     Logarithmic,
 }
 
-const WIDTH: f64 = 860.0;
-const NAMES: f64 = 270.0;
+const WIDTH: f64 = 900.0;
+const NAMES: f64 = 330.0;
 /// Right of the bars, for the last value.
 const VALUES: f64 = 130.0;
 const BAR: f64 = 18.0;
@@ -49,10 +49,6 @@ impl Chart {
         element(&mut svg, format_args!("<title>{title}</title>"));
         element(&mut svg, format_args!("<text x=\"0\" y=\"18\" font-size=\"16\" font-weight=\"600\">{title}</text>"));
         self.legend(&mut svg);
-        for (index, (name, values)) in self.rows.iter().enumerate() {
-            let top = HEAD + row * index as f64;
-            self.row(&mut svg, top, name, values);
-        }
         if let Some(limit) = self.limit {
             let x = self.place(limit);
             element(
@@ -70,6 +66,10 @@ impl Chart {
                     HEAD - 10.0
                 ),
             );
+        }
+        for (index, (name, values)) in self.rows.iter().enumerate() {
+            let top = HEAD + row * index as f64;
+            self.row(&mut svg, top, name, values);
         }
         svg.push_str("</svg>\n");
         svg
@@ -105,7 +105,7 @@ impl Chart {
             svg,
             format_args!("<text x=\"{:.1}\" y=\"{middle:.1}\" text-anchor=\"end\">{}</text>", NAMES - 10.0, escaped(name)),
         );
-        let fill = if name.starts_with("hookledger") { OURS } else { THEIRS };
+        let fill = if is_ours(name) || !self.rows.iter().any(|(name, _)| is_ours(name)) { OURS } else { THEIRS };
         for (index, (value, opacity)) in values.iter().zip(OPACITIES).enumerate() {
             let y = top + BAR * index as f64;
             let (end, min, max) = (self.place(value.median), self.place(value.min), self.place(value.max));
@@ -149,6 +149,11 @@ impl Chart {
         };
         NAMES + part * (WIDTH - NAMES - VALUES)
     }
+}
+
+/// Where no row says whose it is, all are ours.
+fn is_ours(name: &str) -> bool {
+    name.starts_with("hookledger")
 }
 
 /// Three digits are as much as a measurement is good for.

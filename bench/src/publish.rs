@@ -104,7 +104,10 @@ fn section(report: &Report) -> String {
     }
     for note in &report.notes {
         let _ = match note.contains('\n') {
-            true => writeln!(text, "\n```\n{}\n```", note.trim_matches('\n')),
+            true => {
+                let note = note.trim_matches('\n');
+                writeln!(text, "\n<details><summary>As it was printed</summary>\n\n```\n{note}\n```\n\n</details>")
+            }
             false => writeln!(text, "\n{note}"),
         };
     }
@@ -157,6 +160,9 @@ mod tests {
 
     #[test]
     fn notes_of_several_lines_keep_them() {
-        assert!(section(&report("x", vec!["µs"])).ends_with("\none\n\n```\na\nb\n```\n"));
+        assert!(
+            section(&report("x", vec!["µs"]))
+                .contains("\none\n\n<details><summary>As it was printed</summary>\n\n```\na\nb\n```\n")
+        );
     }
 }
