@@ -15,15 +15,15 @@ const MEMORY_MB: f64 = 256.0;
 /// (docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html).
 const MEMORY_MB_OF_A_PROCESSOR: f64 = 1_769.0;
 
-/// List prices in US dollars, us-east-1, first tier, without the free tier; as they stood in November 2026.
+/// List prices in US dollars, us-east-1, first tier, without the free tier. docs/deploy.md says where each was read and when; a
+/// test holds these to those.
 struct Prices {
-    /// aws.amazon.com/lambda/pricing, arm64.
+    /// On arm64.
     lambda_gb_second: f64,
-    /// aws.amazon.com/lambda/pricing.
     lambda_million_requests: f64,
-    /// aws.amazon.com/api-gateway/pricing, HTTP API, of up to 512 KB each.
+    /// Of an HTTP API, up to 512 KB each.
     gateway_million_requests: f64,
-    /// aws.amazon.com/sqs/pricing, standard queue, of up to 64 KB each.
+    /// Of a standard queue, up to 64 KB each.
     sqs_million_requests: f64,
 }
 
@@ -123,6 +123,22 @@ mod tests {
         assert!((cost.lambda_requests - 0.22).abs() < 1e-9);
         assert!((cost.sqs - 0.48).abs() < 1e-9);
         assert!((cost.sum() - 1.733_333_5).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_prices_are_those_of_the_price_list() {
+        let page = include_str!("../../docs/deploy.md");
+        let listed = [
+            ("HTTP API", PRICES.gateway_million_requests),
+            ("Lambda requests", PRICES.lambda_million_requests),
+            ("Lambda duration", PRICES.lambda_gb_second),
+            ("SQS", PRICES.sqs_million_requests),
+        ];
+        for (name, price) in listed {
+            let row = page.lines().find_map(|line| line.strip_prefix(&format!("| {name} | $")));
+            let dollars = row.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+            assert_eq!(dollars, Some(price), "{name}");
+        }
     }
 
     #[test]
