@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use hookledger_harness::lambda::Function;
 use hookledger_harness::lambda::api_gateway::answer;
 
 use crate::cost::billed_ms;
 use crate::cpu;
+use crate::deliveries::{delivery, new_id};
 use crate::spread::{micros, quantile};
 
 /// Of one run.
@@ -59,6 +61,19 @@ pub(crate) async fn cold(function: &Function, payload: Bytes, check: Check) -> a
     Ok(Cold { init_ms: init.as_secs_f64() * 1e3, first_ms })
 }
 
+/// Starts `environments`, one after the other, so that none waits for its turn longer than an environment may take to start; then
+/// each does what it does the first time only.
+pub(crate) async fn warm_up(function: &Function, environments: usize) -> anyhow::Result<()> {
+    const TIMES: usize = 100;
+    for at_once in (1..environments).chain([environments; TIMES]) {
+        // Those that are there take one each, and the last starts another.
+        let invoked = (0..at_once).map(|_| function.invoke(delivery(&new_id())));
+        try_join_all(invoked).await.with_context(|| format!("warm up {}: {}", function.name(), function.output()))?;
+    }
+    ensure!(function.process_ids().len() == environments, "{} has not {environments} environments", function.name());
+    Ok(())
+}
+
 /// Hands over all of `payloads`, `at_once` at a time, to environments that are there already.
 pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usize, check: Check) -> anyhow::Result<Run> {
     let (count, pids) = (payloads.len(), function.process_ids());
@@ -67,7 +82,7 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
     let before = cpu::time_of_all(&pids)?;
     let start = Instant::now();
     let senders = (0..at_once).map(|_| send(function, &queue, check));
-    let took = futures_util::future::try_join_all(senders).await?;
+    let took = try_join_all(senders).await?;
     let wall = start.elapsed();
     let spent = cpu::time_of_all(&pids)?.saturating_sub(before);
     let mut took = took.concat();

@@ -8,7 +8,6 @@ mod traffic;
 
 use std::time::Duration;
 
-use anyhow::{Context, ensure};
 use bytes::Bytes;
 use hookledger_harness::lambda::Function;
 
@@ -16,7 +15,7 @@ use crate::contenders::Contender;
 use crate::cpu::{self, Others, Shares};
 use crate::database::Commits;
 use crate::deliveries::{delivery, new_id};
-use crate::load::{Cold, Run, cold, is_200, warm};
+use crate::load::{Cold, Run, cold, is_200, warm, warm_up};
 use crate::report::Report;
 use crate::stage::{Stage, Way};
 use floors::Floors;
@@ -163,18 +162,6 @@ pub(crate) async fn run(options: &Options, without: &[Contender]) -> anyhow::Res
         traffic.push((ready.subject, Traffic::of(ready.subject, &stage).await?));
     }
     Ok(tables::report(&ready, &floors, &traffic, options))
-}
-
-/// Every environment is there and has done what it does the first time only.
-async fn warm_up(function: &Function, environments: usize) -> anyhow::Result<()> {
-    let payloads = || (0..environments).map(|_| delivery(&new_id()));
-    for _ in 0..100 {
-        futures_util::future::try_join_all(payloads().map(|payload| function.invoke(payload)))
-            .await
-            .with_context(|| format!("warm up {}: {}", function.name(), function.output()))?;
-    }
-    ensure!(function.process_ids().len() == environments, "{} has not {environments} environments", function.name());
-    Ok(())
 }
 
 async fn measure(stage: &Stage, ready: &mut Ready, requests: usize) -> anyhow::Result<()> {

@@ -99,10 +99,12 @@ impl Stage {
         environments: usize,
     ) -> anyhow::Result<Function> {
         let (installed, bootstrap) = (contender.install()?, self.new_folder()?.join("bootstrap"));
-        executable(&bootstrap, &format!("#!/bin/sh\nexec {} {}\n", installed.command, contender.handler(name)))?;
+        let task_root = installed.task_root.display().to_string();
+        let (command, handler) = (installed.command, contender.handler(name));
+        executable(&bootstrap, &format!("#!/bin/sh\ncd {task_root} && exec {command} {handler}\n"))?;
         let mut variables = self.variables(port);
-        variables.push(("LAMBDA_TASK_ROOT".to_owned(), installed.task_root.display().to_string()));
-        variables.push(("PYTHONPATH".to_owned(), installed.task_root.display().to_string()));
+        variables.push(("LAMBDA_TASK_ROOT".to_owned(), task_root.clone()));
+        variables.push(("PYTHONPATH".to_owned(), task_root));
         let redis = self.redis.as_ref().map(|redis| ("REDIS_URL".to_owned(), format!("redis://127.0.0.1:{}", redis.port())));
         variables.extend(redis);
         self.function(&format!("{contender:?}-{name}"), bootstrap, variables, environments)

@@ -15,7 +15,7 @@ use hookledger_harness::lambda::Function;
 use tokio::time::{Instant, sleep_until};
 
 use crate::deliveries::{delivery, new_id};
-use crate::load::is_200;
+use crate::load::{is_200, warm_up};
 use crate::report::{Cell, Limit, Report, Table, Target};
 use crate::spread::{Spread, micros, quantile};
 use crate::stage::{Stage, Way};
@@ -86,11 +86,8 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
     let port = stage.postgres.port();
     let new = stage.built("receiver", Way::Plain, port, ENVIRONMENTS)?;
     let storm = stage.built("receiver", Way::Plain, port, ENVIRONMENTS)?;
-    for function in [&new, &storm] {
-        // All at once, so that all environments start.
-        at_once(function, (0..100 * ENVIRONMENTS).map(|_| new_id()).collect()).await?;
-        ensure!(function.process_ids().len() == ENVIRONMENTS, "a receiver has not all of its environments");
-    }
+    warm_up(&new, ENVIRONMENTS).await?;
+    warm_up(&storm, ENVIRONMENTS).await?;
     let mut paces = Beside::ALL.map(|_| Vec::new());
     for round in 0..options.rounds {
         for turn in 0..Beside::ALL.len() {
