@@ -69,7 +69,7 @@ enum What {
     Storm(storm::Options),
     /// How large the functions' zips are, built for arm64 as for a deployment (15 minutes the first time)
     Sizes(sizes::Options),
-    /// All of them with their defaults (half an hour; two minutes with --quick)
+    /// All of them with their defaults (half an hour; some minutes with --quick)
     All,
 }
 
@@ -109,7 +109,24 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     reports.iter().try_for_each(Report::verdict)
 }
 
+impl What {
+    /// On two cores, once everything is built.
+    fn takes(&self) -> &'static str {
+        match self {
+            Self::Growth(_) => "growth: about 15 minutes",
+            Self::Receiver(_) => "receiver: about 10 minutes",
+            Self::Worker(_) => "worker: about 2 minutes",
+            Self::Storm(_) => "storm: about 3 minutes",
+            Self::Sizes(_) => "sizes: about 15 minutes the first time",
+            Self::All => "all of them: about half an hour",
+        }
+    }
+}
+
 async fn measure(what: &What, quick: bool, without: &[Contender]) -> anyhow::Result<Vec<Report>> {
+    if !quick {
+        eprintln!("{}", what.takes());
+    }
     Ok(match what {
         What::Growth(options) => vec![growth::run(if quick { &growth::Options::QUICK } else { options }).await?],
         What::Receiver(options) => {
