@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use backfill::Backfill;
+pub use backfill::{Backfill, Learn};
 pub use doctor::{Doctor, Finding, State};
 pub use events::{History, HistoryEvent, Known, List, ObjectHistory, Show, Stats};
 pub use maintenance::{Prune, PrunedBatch, Purge};
@@ -57,6 +57,7 @@ pub async fn run(place: &mut Place, name: &str, arguments: Value) -> Result<Valu
         Rearm::NAME => answer::<Rearm>(place, arguments).await,
         Purge::NAME => answer::<Purge>(place, arguments).await,
         Backfill::NAME => answer::<Backfill>(place, arguments).await,
+        Learn::NAME => answer::<Learn>(place, arguments).await,
         Doctor::NAME => answer::<Doctor>(place, arguments).await,
         Prune::NAME => answer::<Prune>(place, arguments).await,
         other => Err(CommandError::Unknown(other.to_owned())),

@@ -23,6 +23,17 @@ pub enum LedgerError {
     InvalidName(#[from] InvalidName),
 }
 
+impl LedgerError {
+    /// Whether the connection broke, or none could be had: the same may do in a moment.
+    pub fn is_a_cut(&self) -> bool {
+        match self {
+            Self::Connect { source, .. } => matches!(source, ConnectError::Unreachable(_)),
+            Self::Query { source, .. } => connection_is_lost(source),
+            Self::NoAnswer { .. } | Self::UnknownWord(_) | Self::InvalidName(_) => false,
+        }
+    }
+}
+
 /// What the server said, without what it quotes from rows, which is from bodies. `None` for errors that are not the server's.
 ///
 /// That is its detail ("Failing row contains …") and, where it could not read a value (class 22), its message too.

@@ -35,6 +35,14 @@ pub struct EventFilter {
     pub error: Option<String>,
 }
 
+impl EventFilter {
+    /// Whether settled events are meant too, which are as many as there ever were: only a time narrows them down. The others
+    /// have indexes of their own.
+    pub fn includes_settled(&self) -> bool {
+        self.status.is_empty() || self.status.contains(&Status::Settled)
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
@@ -106,9 +114,9 @@ pub(crate) const MATCHES: &str = "
     AND ($7::int8 IS NULL OR e.received_at >= 'epoch'::timestamptz + $7 * interval '1 microsecond')
     AND ($8::int8 IS NULL OR e.received_at < 'epoch'::timestamptz + $8 * interval '1 microsecond')
     AND ($9::text IS NULL OR e.last_error ILIKE $9)
-    -- The statuses imply these two. They are said so that the partial indexes can serve.
-    AND (NOT $10::bool OR e.settled_at IS NULL)
-    AND (NOT $11::bool OR (e.settled_at IS NOT NULL AND e.outcome IS NULL))";
+    -- The statuses imply these two. They are said so that the partial indexes can serve, one of them or both.
+    AND (NOT $10::bool OR e.settled_at IS NULL OR ($11::bool AND e.settled_at IS NOT NULL AND e.outcome IS NULL))
+    AND (NOT $11::bool OR (e.settled_at IS NOT NULL AND e.outcome IS NULL) OR ($10::bool AND e.settled_at IS NULL))";
 
 /// The values of [`MATCHES`].
 pub(crate) struct Matches<'a> {
@@ -119,13 +127,15 @@ pub(crate) struct Matches<'a> {
     status: Vec<&'static str>,
     outcome: Option<&'static str>,
     error: Option<String>,
-    unsettled_only: bool,
-    dead_letters_only: bool,
+    /// Where neither is said, it may be any event.
+    unsettled: bool,
+    dead_letters: bool,
 }
 
 impl<'a> Matches<'a> {
     pub(crate) fn of(filter: &'a EventFilter) -> Self {
-        let only = |wanted: &[Status]| !filter.status.is_empty() && filter.status.iter().all(|s| wanted.contains(s));
+        let asked_for =
+            |statuses: &[Status]| !filter.includes_settled() && filter.status.iter().any(|s| statuses.contains(s));
         Self {
             filter,
             source: filter.source.as_ref().map(SourceName::as_str),
@@ -134,8 +144,8 @@ impl<'a> Matches<'a> {
             status: filter.status.iter().map(|status| status.as_str()).collect(),
             outcome: filter.outcome.map(Outcome::as_str),
             error: filter.error.as_deref().map(|part| format!("%{}%", like(part))),
-            unsettled_only: only(&[Status::Claimed, Status::Processing, Status::Failed]),
-            dead_letters_only: only(&[Status::DeadLetter]),
+            unsettled: asked_for(&[Status::Claimed, Status::Processing, Status::Failed]),
+            dead_letters: asked_for(&[Status::DeadLetter]),
         }
     }
 
@@ -150,8 +160,8 @@ impl<'a> Matches<'a> {
             (&self.filter.since as _, Type::INT8),
             (&self.filter.until as _, Type::INT8),
             (&self.error as _, Type::TEXT),
-            (&self.unsettled_only as _, Type::BOOL),
-            (&self.dead_letters_only as _, Type::BOOL),
+            (&self.unsettled as _, Type::BOOL),
+            (&self.dead_letters as _, Type::BOOL),
             (&self.event_id as _, Type::TEXT),
         ]
     }

@@ -31,7 +31,7 @@ mod tls;
 mod work;
 
 pub use app_role::{AppRoleError, grant_app_role};
-pub use backfill::{BackfillBatch, BackfillFrom, VersionUnit};
+pub use backfill::{BackfillBatch, BackfillFrom, ObjectVersion, VersionUnit};
 pub use connect::{CONNECT_TIMEOUT, ConnectError, DatabaseConfig, PEER_TIMEOUT, Tls, connect};
 pub use error::{LedgerError, without_values};
 pub use events::{EventFilter, EventPage, EventRow, Order, PAGE_ROWS_MAX, Position};
