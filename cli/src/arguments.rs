@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::backfill::Backfill;
+use crate::backfill::BackfillCommand;
 use crate::completions::Completions;
 use crate::doctor::Doctor;
 use crate::events::EventsCommand;
@@ -63,7 +63,8 @@ pub(crate) enum Command {
     ///
     /// Safe to run at any time and from several places at once. Needs the database itself, not a pooler in transaction mode.
     Migrate,
-    BackfillVersions(Backfill),
+    #[command(subcommand)]
+    BackfillVersions(BackfillCommand),
     Doctor(Doctor),
     Sign(Sign),
     Verify(Verify),

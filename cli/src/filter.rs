@@ -10,6 +10,10 @@ use crate::when;
 const STATUSES: [&str; 5] = ["claimed", "processing", "failed", "settled", "dead_letter"];
 const OUTCOMES: [&str; 3] = ["applied", "stale", "ignored"];
 
+/// How far back is looked where nobody says. A ledger keeps its rows for ever, and a question about all of them could take
+/// minutes.
+pub(crate) const LOOK_BACK_DAYS: i64 = 30;
+
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Filter {
     /// Of this source only

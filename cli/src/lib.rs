@@ -4,6 +4,7 @@
 //! or a database wrote reaches a terminal without its control characters.
 
 mod arguments;
+mod aws;
 mod backfill;
 mod completions;
 mod delivery;
@@ -43,7 +44,7 @@ pub async fn run(arguments: Arguments, env: Env) -> ExitCode {
         Command::Object(command) => object::run(command, &mut session).await,
         Command::Replay(command) => replay::run(command, &mut session).await,
         Command::Prune(arguments) => prune::run(&arguments, &mut session).await,
-        Command::BackfillVersions(arguments) => backfill::run(arguments, &mut session).await,
+        Command::BackfillVersions(command) => backfill::run(command, &mut session).await,
         Command::Doctor(arguments) => doctor::run(arguments, &mut session).await,
         Command::Sign(arguments) => sign::run(arguments, &mut session).await,
         Command::Verify(arguments) => verify::run(&arguments, &mut session),

@@ -4,10 +4,11 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use hookledger_commands as commands;
 use hookledger_core::{Micros, ObjectKey, Outcome, SourceName};
+use hookledger_runtime::now;
 
 use crate::ended::Ended;
 use crate::events::colour;
-use crate::filter::source_name;
+use crate::filter::{LOOK_BACK_DAYS, source_name};
 use crate::session::Session;
 use crate::table::{Cell, Table};
 use crate::terminal::Paint;
@@ -30,7 +31,7 @@ pub(crate) struct History {
     /// The account or shop it belongs to, where it is not your own
     #[arg(long, default_value = "", hide_default_value = true)]
     account: String,
-    /// Received since; worth saying where the ledger is large
+    /// Received since, instead of in the last 30 days: 2026-07-01T14:10Z, 2026-07-01, or 24h for a day ago
     #[arg(long, value_name = "TIME", value_parser = when::parse)]
     since: Option<Micros>,
 }
@@ -39,7 +40,8 @@ pub(crate) async fn run(command: ObjectCommand, session: &mut Session) -> Result
     let ObjectCommand::History(History { source, kind, id, account, since }) = command;
     let mut reach = session.reach().await?;
     let object = ObjectKey { account, kind, id };
-    let history = reach.ask(commands::History { source, object, since }).await?;
+    let from = since.unwrap_or_else(|| now() - LOOK_BACK_DAYS * 86_400_000_000);
+    let history = reach.ask(commands::History { source, object, since: Some(from) }).await?;
     let terminal = &session.terminal;
     if terminal.json {
         terminal.json(&history)?;
@@ -61,6 +63,9 @@ pub(crate) async fn run(command: ObjectCommand, session: &mut Session) -> Result
             ]);
         }
         table.lines(terminal.paint).iter().try_for_each(|line| terminal.line(line))?;
+    }
+    if since.is_none() {
+        terminal.note(&format!("of the last {LOOK_BACK_DAYS} days; --since looks further back"));
     }
     Ok(if history.events.is_empty() { Ended::NotFound } else { Ended::Done })
 }

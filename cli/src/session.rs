@@ -45,14 +45,14 @@ impl Session {
             (None, function) => function.clone(),
         };
         if let Some(name) = function {
-            return Ok(Reach::Function(Function::new(name, &self.env).await?));
+            return Ok(Reach::Function(Box::new(Function::new(name, &self.env).await?)));
         }
         let ledger = Ledger::new(self.database().await?, ANSWER_WITHIN);
         let queue = match self.env.optional("QUEUE_URL")? {
             Some(url) => Some(Queue::new(hookledger_queue::client().await, url)),
             None => None,
         };
-        Ok(Reach::Here(Box::new(Place { ledger, queue })))
+        Ok(Reach::here(Place { ledger, queue }))
     }
 
     pub(crate) async fn database(&self) -> Result<DatabaseConfig> {

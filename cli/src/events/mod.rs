@@ -1,5 +1,6 @@
 //! `hookledger events`.
 
+mod duplicates;
 mod list;
 mod purge;
 pub(crate) mod retry;

@@ -55,10 +55,14 @@ pub(crate) async fn run(arguments: Retry, session: &mut Session) -> Result<Ended
 pub(crate) async fn rearm(
     reach: &mut Reach,
     session: &Session,
-    filter: EventFilter,
+    mut filter: EventFilter,
     settled_too: bool,
     dry_run: bool,
 ) -> Result<Ended> {
+    if filter.status.is_empty() {
+        // None else is retried, and these have indexes.
+        filter.status = vec![Status::Failed, Status::DeadLetter];
+    }
     if filter.status.contains(&Status::Settled) && !settled_too {
         let why = "settled events are done: `hookledger replay ledger --status settled --force` processes them again";
         return Err(BadInput(why.to_owned()).into());

@@ -2,23 +2,24 @@
 //! replay may be repeated, broken off and begun anew, and whatever is there already is left as it is.
 
 mod again;
-mod api;
+pub(crate) mod api;
 mod buckets;
 mod dry_run;
 mod engine;
-mod feed;
+pub(crate) mod feed;
 mod file;
 mod github;
 mod journal;
 mod ledger;
 pub(crate) mod pace;
-mod paddle;
+pub(crate) mod paddle;
 mod page;
+pub(crate) mod reading;
 pub(crate) mod receiver;
-mod report;
-mod run;
-mod shopify;
-mod stripe;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod shopify;
+pub(crate) mod stripe;
 mod tally;
 
 use anyhow::Result;

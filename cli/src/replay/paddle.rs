@@ -18,10 +18,10 @@ use crate::replay::run::{Posting, Run, SpanArguments, tell_horizon};
 use crate::session::Session;
 use crate::when;
 
-/// Days that Paddle keeps notifications.
-const HORIZON_DAYS: i64 = 90;
+/// Days that Paddle keeps events and notifications.
+pub(crate) const HORIZON_DAYS: i64 = 90;
 /// The most that a page may have.
-const PAGE: &str = "200";
+pub(crate) const PAGE: &str = "200";
 const STATUSES: [&str; 4] = ["not_attempted", "needs_retry", "failed", "delivered"];
 
 /// Fetch Paddle's notifications and post those that are missing, or have Paddle send them again
@@ -40,6 +40,15 @@ pub(crate) struct Paddle {
     /// Have Paddle send the failed ones again, signed, instead of posting them
     #[arg(long, conflicts_with_all = ["to", "dry_run", "status"])]
     redeliver: bool,
+    #[command(flatten)]
+    place: ApiPlace,
+    #[command(flatten)]
+    posting: Posting,
+}
+
+/// Which of Paddle's APIs.
+#[derive(Debug, Args)]
+pub(crate) struct ApiPlace {
     /// Paddle's sandbox
     #[arg(long, conflicts_with = "api")]
     sandbox: bool,
@@ -49,8 +58,15 @@ pub(crate) struct Paddle {
     /// Where the API is
     #[arg(long, default_value = "https://api.paddle.com/", value_name = "URL")]
     api: String,
-    #[command(flatten)]
-    posting: Posting,
+}
+
+impl ApiPlace {
+    pub(crate) fn api(&self, session: &Session) -> Result<Api> {
+        let what = "a key of Paddle's API that may read notifications";
+        let key = session.terminal.secret(&session.env, "PADDLE_API_KEY", what)?;
+        let base = if self.sandbox { "https://sandbox-api.paddle.com/" } else { &self.api };
+        Api::new(base, self.rate, ("authorization", format!("Bearer {}", String::from_utf8_lossy(key.expose()))))
+    }
 }
 
 /// Notifications, the oldest first. A cursor is the address of a page.
@@ -65,8 +81,9 @@ struct Listed {
     meta: Meta,
 }
 
+/// What stands beside every list of Paddle's.
 #[derive(Deserialize)]
-struct Meta {
+pub(crate) struct Meta {
     pagination: Pagination,
 }
 
@@ -74,6 +91,13 @@ struct Meta {
 struct Pagination {
     next: Option<String>,
     has_more: bool,
+}
+
+impl Meta {
+    /// The address of the next page.
+    pub(crate) fn next(self) -> Option<String> {
+        self.pagination.next.filter(|_| self.pagination.has_more)
+    }
 }
 
 #[derive(Deserialize)]
@@ -92,11 +116,8 @@ struct Event {
 }
 
 pub(crate) async fn run(arguments: Paddle, session: &mut Session) -> Result<Ended> {
-    let Paddle { span, status, destination, redeliver, sandbox, rate, api, posting } = arguments;
-    let key =
-        session.terminal.secret(&session.env, "PADDLE_API_KEY", "a key of Paddle's API that may read notifications")?;
-    let api = if sandbox { "https://sandbox-api.paddle.com/".to_owned() } else { api };
-    let api = Api::new(&api, rate, ("authorization", format!("Bearer {}", String::from_utf8_lossy(key.expose()))))?;
+    let Paddle { span, status, destination, redeliver, place, posting } = arguments;
+    let api = place.api(session)?;
     let status = if redeliver { "failed".to_owned() } else { status.join(",") };
     let mut query = vec![("order_by", "id[ASC]".to_owned()), ("per_page", PAGE.to_owned())];
     query.extend((!status.is_empty()).then(|| ("status", status.clone())));
@@ -124,12 +145,6 @@ impl Notifications<'_> {
     }
 }
 
-impl Listed {
-    fn next(&self) -> Option<String> {
-        self.meta.pagination.next.clone().filter(|_| self.meta.pagination.has_more)
-    }
-}
-
 impl Feed for Notifications<'_> {
     const NEWEST_FIRST: bool = false;
 
@@ -139,7 +154,7 @@ impl Feed for Notifications<'_> {
 
     async fn page(&self, cursor: Option<&str>) -> Result<Page> {
         let listed = self.list(cursor).await?;
-        let next = listed.next();
+        let next = listed.meta.next();
         let deliveries = listed.data.into_iter().map(|one| {
             let event: Event =
                 serde_json::from_str(one.payload.get()).context("Paddle listed something without an event")?;
@@ -159,7 +174,7 @@ async fn failed(notifications: &Notifications<'_>) -> Result<Vec<Wanted>> {
     let (mut wanted, mut cursor) = (Vec::new(), None);
     loop {
         let listed = notifications.list(cursor.as_deref()).await?;
-        cursor = listed.next();
+        cursor = listed.meta.next();
         wanted.extend(listed.data.into_iter().map(|one| Wanted {
             path: format!("notifications/{}/replay", one.id),
             at: one.occurred_at.map(Timestamp::as_microsecond),

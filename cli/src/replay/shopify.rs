@@ -2,12 +2,14 @@
 //! update. A state that was passed through meanwhile is lost, and so is a deletion.
 //!
 //! The `updated_at` of the object is its version, so a snapshot that a webhook has overtaken comes out as stale, and one that was
-//! posted before is known.
+//! posted before is known. Shopify calls its REST API legacy since October 2024 (shopify.dev/docs/api/admin-rest), and has new
+//! public apps use GraphQL; but webhooks carry objects in REST's form, so that is where a snapshot of one is to be had.
 
 use anyhow::{Context, Result};
 use bytes::Bytes;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use hookledger_core::Micros;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,6 +23,7 @@ use crate::when;
 
 /// The most that a page may have.
 const PAGE: &str = "250";
+/// Shopify supports one for a year, and then answers with the oldest that it does (shopify.dev/docs/api/usage/versioning).
 const API_VERSION: &str = "2026-01";
 /// Webhook topics are of these names too.
 const RESOURCES: [&str; 5] = ["orders", "products", "customers", "draft_orders", "checkouts"];
@@ -33,26 +36,61 @@ const EVENT_ID: &str = "hookledger-snapshot";
 /// read_all_orders.
 #[derive(Debug, Args)]
 pub(crate) struct Shopify {
+    #[command(flatten)]
+    lists: Lists,
+    #[command(flatten)]
+    span: SpanArguments,
+    #[command(flatten)]
+    posting: Posting,
+}
+
+/// Which lists of which shop.
+#[derive(Debug, Args)]
+pub(crate) struct Lists {
     /// example.myshopify.com
     #[arg(long, value_name = "DOMAIN")]
     shop: String,
     /// What to list; may be given several times
     #[arg(long, required = true, value_delimiter = ',', value_parser = PossibleValuesParser::new(RESOURCES))]
     resource: Vec<String>,
-    #[command(flatten)]
-    span: SpanArguments,
-    /// Requests a second to Shopify, which allows 2
+    /// Requests a second to Shopify, which allows 2, and more on larger plans
     #[arg(long, default_value_t = 1.5, value_name = "N")]
     rate: f64,
     /// Where the API is, if not at the shop's domain
     #[arg(long, value_name = "URL")]
     api: Option<String>,
-    #[command(flatten)]
-    posting: Posting,
+}
+
+impl Lists {
+    pub(crate) fn api(&self, session: &Session) -> Result<Api> {
+        if !self.shop.ends_with(".myshopify.com") || self.shop.contains('/') {
+            return Err(BadInput("--shop is the shop's own domain: example.myshopify.com".to_owned()).into());
+        }
+        let token = session.terminal.secret(&session.env, "SHOPIFY_ACCESS_TOKEN", "an access token of the app")?;
+        let base = self.api.clone().unwrap_or_else(|| format!("https://{}/", self.shop));
+        let token = String::from_utf8_lossy(token.expose()).into_owned();
+        Api::new(&base, self.rate, ("x-shopify-access-token", token))
+    }
+
+    pub(crate) fn feeds<'a>(&'a self, api: &'a Api, since: Micros, until: Micros) -> Vec<Objects<'a>> {
+        let feed = |resource: &'a String| Objects {
+            api,
+            shop: &self.shop,
+            resource,
+            query: vec![
+                ("limit", PAGE.to_owned()),
+                ("status", "any".to_owned()),
+                ("order", "updated_at asc".to_owned()),
+                ("updated_at_min", when::show(since)),
+                ("updated_at_max", when::show(until)),
+            ],
+        };
+        self.resource.iter().map(feed).collect()
+    }
 }
 
 /// One sort of object, those that changed first before the others. A cursor is the address of a page.
-struct Objects<'a> {
+pub(crate) struct Objects<'a> {
     api: &'a Api,
     shop: &'a str,
     resource: &'a str,
@@ -66,33 +104,13 @@ struct Head {
 }
 
 pub(crate) async fn run(arguments: Shopify, session: &mut Session) -> Result<Ended> {
-    let Shopify { shop, resource, span, rate, api, posting } = arguments;
-    if !shop.ends_with(".myshopify.com") || shop.contains('/') {
-        return Err(BadInput("--shop is the shop's own domain: example.myshopify.com".to_owned()).into());
-    }
-    let token = session.terminal.secret(&session.env, "SHOPIFY_ACCESS_TOKEN", "an access token of the app")?;
-    let base = api.unwrap_or_else(|| format!("https://{shop}/"));
-    let token = String::from_utf8_lossy(token.expose()).into_owned();
-    let api = Api::new(&base, rate, ("x-shopify-access-token", token))?;
-    let mut asked = vec![shop.clone()];
-    asked.extend(resource.iter().cloned());
+    let Shopify { lists, span, posting } = arguments;
+    let api = lists.api(session)?;
+    let mut asked = vec![lists.shop.clone()];
+    asked.extend(lists.resource.iter().cloned());
     session.terminal.note("Shopify keeps no events: what is posted is the present state of what changed, without deletions");
     let run = Run::new(session, "Shopify", posting, span.into(), None, asked).await?;
-    let feeds: Vec<Objects> = resource
-        .iter()
-        .map(|resource| Objects {
-            api: &api,
-            shop: &shop,
-            resource,
-            query: vec![
-                ("limit", PAGE.to_owned()),
-                ("status", "any".to_owned()),
-                ("order", "updated_at asc".to_owned()),
-                ("updated_at_min", when::show(run.since.unwrap_or_default())),
-                ("updated_at_max", when::show(run.until)),
-            ],
-        })
-        .collect();
+    let feeds = lists.feeds(&api, run.since.unwrap_or_default(), run.until);
     run.all(&feeds, session).await
 }
 

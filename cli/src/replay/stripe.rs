@@ -1,28 +1,15 @@
-//! `hookledger replay stripe`: the Events API (docs.stripe.com/api/events/list and docs.stripe.com/api/v2/core/events/list).
+//! `hookledger replay stripe`: the events of Stripe's lists, which keep them for 30 days.
 
-use anyhow::{Context, Result};
-use bytes::Bytes;
+mod events;
+
+use anyhow::Result;
 use clap::Args;
-use hookledger_core::Micros;
-use jiff::Timestamp;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use crate::ended::{BadInput, Ended};
-use crate::replay::api::{Api, body};
-use crate::replay::feed::{Delivery, Feed, Page};
+pub(crate) use self::events::{HORIZON_DAYS, Lists};
+
+use crate::ended::Ended;
 use crate::replay::run::{Posting, Run, SpanArguments};
 use crate::session::Session;
-use crate::when;
-
-/// Days that both lists go back.
-const HORIZON_DAYS: i64 = 30;
-/// The most that a page may have.
-const PAGE: &str = "100";
-/// Types that a list can be narrowed to.
-const TYPES_MAX: usize = 20;
-/// v2 wants one to be named; its events look the same in all.
-const API_VERSION: &str = "2025-10-29.clover";
 
 /// Fetch Stripe's events and post those that are missing
 ///
@@ -32,202 +19,21 @@ const API_VERSION: &str = "2025-10-29.clover";
 pub(crate) struct Stripe {
     #[command(flatten)]
     span: SpanArguments,
-    /// Of this type only, up to 20 of them
-    #[arg(long = "type", value_name = "TYPE")]
-    types: Vec<String>,
+    #[command(flatten)]
+    lists: Lists,
     /// Only what Stripe could not deliver to some endpoint, not necessarily to yours
-    #[arg(long)]
+    #[arg(long, conflicts_with = "v2")]
     undelivered: bool,
-    /// Of this connected account instead of your own; may be given several times
-    #[arg(long, value_name = "ACCT")]
-    account: Vec<String>,
-    /// Of your own account and every connected one
-    #[arg(long, conflicts_with = "account")]
-    all_accounts: bool,
-    /// The events of the v2 list (thin events) besides those of v1
-    #[arg(long, conflicts_with = "undelivered")]
-    v2: bool,
-    /// Requests a second to Stripe, which allows 25 in test mode and 100 in live mode
-    #[arg(long, default_value_t = 15.0, value_name = "N")]
-    rate: f64,
-    /// Where the API is
-    #[arg(long, default_value = "https://api.stripe.com", value_name = "URL")]
-    api: String,
     #[command(flatten)]
     posting: Posting,
 }
 
 pub(crate) async fn run(arguments: Stripe, session: &mut Session) -> Result<Ended> {
-    let Stripe { span, types, undelivered, account, all_accounts, v2, rate, api, posting } = arguments;
-    if types.len() > TYPES_MAX {
-        return Err(BadInput(format!("Stripe takes up to {TYPES_MAX} types at once")).into());
-    }
-    let key = session.terminal.secret(&session.env, "STRIPE_API_KEY", "a key of Stripe's API that may read events")?;
-    if !key.expose().starts_with(b"sk_") && !key.expose().starts_with(b"rk_") {
-        return Err(BadInput("STRIPE_API_KEY is no API key: one begins with sk_ or rk_".to_owned()).into());
-    }
-    let bearer = format!("Bearer {}", String::from_utf8_lossy(key.expose()));
-    let api = Api::new(&api, rate, ("authorization", bearer))?;
-    let mut asked = types.clone();
-    asked.extend(account.iter().cloned());
-    for (flag, name) in [(undelivered, "undelivered"), (all_accounts, "all accounts"), (v2, "v2")] {
-        asked.extend(flag.then(|| name.to_owned()));
-    }
+    let Stripe { span, lists, undelivered, posting } = arguments;
+    let api = lists.api(session)?;
+    let mut asked = lists.asked();
+    asked.extend(undelivered.then(|| "undelivered".to_owned()));
     let run = Run::new(session, "Stripe", posting, span.into(), Some(HORIZON_DAYS), asked).await?;
-    let since = run.since.unwrap_or_default();
-
-    let mut accounts: Vec<Option<String>> = account.into_iter().map(Some).collect();
-    if accounts.is_empty() {
-        accounts.push(None);
-    }
-    if all_accounts {
-        accounts.extend(self::accounts(&api).await?.into_iter().map(Some));
-    }
-    let lists = if v2 { vec![List::V1, List::V2] } else { vec![List::V1] };
-    let feeds: Vec<Events> = accounts
-        .iter()
-        .flat_map(|account| lists.iter().map(move |list| (account.clone(), *list)))
-        .map(|(account, list)| Events { api: &api, list, account, types: &types, undelivered, since, until: run.until })
-        .collect();
+    let feeds = lists.feeds(&api, run.since.unwrap_or_default(), run.until, undelivered).await?;
     run.all(&feeds, session).await
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum List {
-    V1,
-    V2,
-}
-
-/// One list of one account.
-struct Events<'a> {
-    api: &'a Api,
-    list: List,
-    account: Option<String>,
-    types: &'a [String],
-    undelivered: bool,
-    since: Micros,
-    until: Micros,
-}
-
-/// Of either list. v1's `has_more` goes with the last id, v2 gives an address.
-#[derive(Deserialize)]
-struct Listed {
-    data: Vec<Box<RawValue>>,
-    #[serde(default)]
-    has_more: bool,
-    next_page_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    id: String,
-    #[serde(rename = "type", default)]
-    event_type: String,
-    created: Option<Created>,
-}
-
-/// Seconds in v1, a date in v2.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Created {
-    Seconds(i64),
-    Date(Timestamp),
-}
-
-async fn accounts(api: &Api) -> Result<Vec<String>> {
-    let mut accounts: Vec<String> = Vec::new();
-    loop {
-        let mut query = vec![("limit", PAGE.to_owned())];
-        query.extend(accounts.last().map(|last| ("starting_after", last.clone())));
-        let page = read(api.get("/v1/accounts", &query, &[]).await.context("cannot list connected accounts")?).await?;
-        for account in &page.data {
-            accounts.push(serde_json::from_str::<Head>(account.get())?.id);
-        }
-        if !page.has_more || page.data.is_empty() {
-            return Ok(accounts);
-        }
-    }
-}
-
-impl Feed for Events<'_> {
-    const NEWEST_FIRST: bool = true;
-
-    fn name(&self) -> String {
-        let list = match self.list {
-            List::V1 => "Stripe",
-            List::V2 => "Stripe v2",
-        };
-        self.account.as_ref().map_or_else(|| list.to_owned(), |account| format!("{list} {account}"))
-    }
-
-    async fn page(&self, cursor: Option<&str>) -> Result<Page> {
-        let (path, query) = match (self.list, cursor) {
-            (List::V1, cursor) => ("/v1/events", self.v1_query(cursor)),
-            (List::V2, None) => ("/v2/core/events", self.v2_query()),
-            // It brings its own query.
-            (List::V2, Some(address)) => (address, Vec::new()),
-        };
-        let mut headers: Vec<(&str, &str)> = self.account.iter().map(|id| ("stripe-account", id.as_str())).collect();
-        // An account's events of v1 come as they were delivered; its own version has nothing to do with it.
-        if self.list == List::V2 {
-            headers.push(("stripe-version", API_VERSION));
-        }
-        let listed = read(self.api.get(path, &query, &headers).await.context("cannot list Stripe's events")?).await?;
-        let deliveries = listed.data.iter().map(|event| delivery(event)).collect::<Result<Vec<_>>>()?;
-        let next = match self.list {
-            List::V1 => deliveries.last().filter(|_| listed.has_more).map(|last| last.id.clone()),
-            List::V2 => listed.next_page_url,
-        };
-        // Stripe's times are of whole seconds in v1.
-        let since = self.since - self.since.rem_euclid(1_000_000);
-        let within = |event: &Delivery| event.at.is_none_or(|at| (since..=self.until).contains(&at));
-        Ok(Page { deliveries: deliveries.into_iter().filter(within).collect(), next })
-    }
-}
-
-impl Events<'_> {
-    /// With both ends fixed, the list does not move while it is walked through.
-    fn v1_query(&self, cursor: Option<&str>) -> Vec<(&'static str, String)> {
-        let mut query = vec![
-            ("limit", PAGE.to_owned()),
-            ("created[gte]", self.since.div_euclid(1_000_000).to_string()),
-            ("created[lte]", self.until.div_euclid(1_000_000).to_string()),
-        ];
-        query.extend(self.types.iter().map(|event_type| ("types[]", event_type.clone())));
-        if self.undelivered {
-            query.push(("delivery_success", "false".to_owned()));
-        }
-        query.extend(cursor.map(|cursor| ("starting_after", cursor.to_owned())));
-        query
-    }
-
-    fn v2_query(&self) -> Vec<(&'static str, String)> {
-        let mut query = vec![
-            ("limit", PAGE.to_owned()),
-            ("created[gte]", when::show(self.since)),
-            ("created[lte]", when::show(self.until)),
-        ];
-        query.extend(self.types.iter().map(|event_type| ("types", event_type.clone())));
-        query
-    }
-}
-
-async fn read(response: reqwest::Response) -> Result<Listed> {
-    serde_json::from_slice(&body(response).await?).context("Stripe answered something else than a list")
-}
-
-/// The event as Stripe lists it, which is as it was delivered except for `pending_webhooks`.
-fn delivery(event: &RawValue) -> Result<Delivery> {
-    let head: Head = serde_json::from_str(event.get()).context("Stripe listed something else than an event")?;
-    let at = head.created.map(|created| match created {
-        Created::Seconds(seconds) => seconds * 1_000_000,
-        Created::Date(date) => date.as_microsecond(),
-    });
-    Ok(Delivery {
-        id: head.id,
-        at,
-        event_type: head.event_type,
-        headers: vec![("content-type".to_owned(), "application/json; charset=utf-8".to_owned())],
-        body: Bytes::copy_from_slice(event.get().as_bytes()),
-    })
 }

@@ -72,6 +72,48 @@ async fn the_history_of_an_object_says_what_decided() {
 }
 
 #[tokio::test]
+async fn what_nobody_bounds_looks_back_thirty_days_and_says_so() {
+    let mut ground = Ground::new("cli_looks_back").await;
+    ground
+        .claim_all(&[
+            update("evt_now", 4, "c"),
+            update("evt_week", 3, "c"),
+            update("evt_month", 2, "c"),
+            update("evt_old", 1, "c"),
+        ])
+        .await;
+    ground.dead_letter("evt_dead", "boom").await;
+    for (id, days) in [("evt_week", 5), ("evt_month", 20), ("evt_old", 40), ("evt_dead", 50)] {
+        let sql =
+            format!("UPDATE webhook_event SET received_at = received_at - interval '{days} days' WHERE event_id = '{id}'");
+        ground.run(&sql).await;
+    }
+    let cli = Cli::on(&ground);
+    let listed = async |arguments: &str| {
+        let ran = cli.run(&format!("events list --json {arguments}")).await.ok();
+        let ids: Vec<String> = ran.json().iter().map(|row| row["event_id"].as_str().unwrap().to_owned()).collect();
+        (ids.join(" "), ran.err.contains("the last 30 days; --since looks further back"))
+    };
+    assert_eq!(listed("").await, ("evt_now evt_week evt_month".to_owned(), true));
+    assert_eq!(listed("--limit 2").await, ("evt_now evt_week".to_owned(), false));
+    assert_eq!(listed("--reverse").await, ("evt_month evt_week evt_now".to_owned(), true));
+    assert_eq!(listed("--all").await, ("evt_now evt_week evt_month".to_owned(), true));
+    assert_eq!(listed("--since 60d").await, ("evt_now evt_week evt_month evt_old evt_dead".to_owned(), false));
+    assert_eq!(
+        listed("--status dead_letter,claimed").await,
+        ("evt_now evt_week evt_month evt_old evt_dead".to_owned(), false)
+    );
+    assert_eq!(listed("--status settled").await, (String::new(), true));
+
+    let history = "object history stripe subscription sub_1 --json";
+    let seen = cli.run(history).await.ok();
+    assert!(seen.err.contains("--since looks further back"), "{seen:?}");
+    assert_eq!(seen.json()[0]["events"].as_array().unwrap().len(), 3);
+    let seen = cli.run(&format!("{history} --since 60d")).await.ok();
+    assert_eq!((seen.json()[0]["events"].as_array().unwrap().len(), seen.err.as_str()), (4, ""));
+}
+
+#[tokio::test]
 async fn a_customer_s_payloads_are_erased_and_the_events_stay_known() {
     let mut ground = Ground::new("cli_purge").await;
     ground
@@ -134,7 +176,8 @@ async fn the_guard_learns_from_a_table_and_only_upwards() {
         .run(
             "CREATE TABLE plan (plan_id text, changed timestamptz);
              INSERT INTO plan SELECT 'p_' || n, 'epoch'::timestamptz + make_interval(secs => n) FROM generate_series(1, 1500) AS n;
-             INSERT INTO plan VALUES ('p_none', NULL), ('p_zero', 'epoch');
+             INSERT INTO plan VALUES ('p_none', NULL), ('p_zero', 'epoch'), ('p_of_tomorrow', now() + interval '1 day'),
+                ('p_1500', 'epoch'), (NULL, now());
              INSERT INTO webhook_object VALUES
                 ('stripe', '', 'plan', 'p_7', 1, false, 'evt_old', ARRAY['evt_old']),
                 ('stripe', '', 'plan', 'p_8', 9000000000, false, 'evt_new', ARRAY['evt_new']),
@@ -142,9 +185,9 @@ async fn the_guard_learns_from_a_table_and_only_upwards() {
         )
         .await;
     let cli = Cli::on(&ground);
-    let backfill = "backfill-versions --source stripe --kind plan --table public.plan --id-column plan_id --version-column changed --json";
-    let expected = serde_json::json!({"rows": 1502, "unguarded": 1497, "behind": 1, "guarded": 2, "refused": ["p_none", "p_zero"],
-                                      "next": null});
+    let backfill = "backfill-versions table --source stripe --kind plan --table public.plan --id-column plan_id --version-column changed --json";
+    let expected = serde_json::json!({"objects": 1503, "unguarded": 1497, "behind": 1, "guarded": 2,
+                                      "refused": ["p_none", "p_of_tomorrow", "p_zero"], "next": null});
     let looked = cli.run(&format!("{backfill} --dry-run")).await;
     assert_eq!((looked.code, &looked.json()[0]), (4, &expected), "{looked:?}");
     ground.check_read("SELECT count(*) FROM webhook_object", "(3)").await;
@@ -158,7 +201,9 @@ async fn the_guard_learns_from_a_table_and_only_upwards() {
         )
         .await;
     ground.check_read("SELECT count(*) FROM webhook_object WHERE version <= 0", "(0)").await;
-    let seconds = "backfill-versions --source stripe --kind plan --table nowhere --id-column a --version-column b --unit seconds --yes";
+    let audit = r#"(backfilled,"asked for by alice: plan from public.plan, 1000 objects") (backfilled,"asked for by alice: plan from public.plan, 498 objects")"#;
+    ground.check_read("SELECT action, detail FROM webhook_audit ORDER BY at", audit).await;
+    let seconds = "backfill-versions table --source stripe --kind plan --table nowhere --id-column a --version-column b --unit seconds --yes";
     assert_eq!(cli.run(seconds).await.code, 1);
 }
 

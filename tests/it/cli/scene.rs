@@ -53,6 +53,10 @@ impl Cli {
         self
     }
 
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+
     pub(crate) fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(built("hookledger").unwrap());
         command.args(arguments.split_whitespace()).env_clear().envs(self.variables.clone());

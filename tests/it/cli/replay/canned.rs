@@ -8,18 +8,28 @@ use hookledger_harness::http::{Answer, Request, serve};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+type Admits = Box<dyn Fn(&Request) -> bool + Send + Sync>;
+
 #[derive(Default)]
 pub(crate) struct Canned {
     /// `GET /path?query` or `POST /path`, and what it is answered; `{api}` in an answer is where this is served.
     answers: Vec<(String, u16, String, String)>,
+    otherwise: Option<(u16, String)>,
     asked: Mutex<Vec<String>>,
-    credentials: (String, String),
+    /// Whether a request may be answered.
+    admits: Option<Admits>,
 }
 
 impl Canned {
     /// Answers 401 without this header.
     pub(crate) fn behind(name: &str, value: &str) -> Self {
-        Self { credentials: (name.to_owned(), value.to_owned()), ..Self::default() }
+        let (name, value) = (name.to_owned(), value.to_owned());
+        Self::admitting(move |request| request.header(&name) == Some(value.as_str()))
+    }
+
+    /// Answers 401 to all others.
+    pub(crate) fn admitting(admits: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Self {
+        Self { admits: Some(Box::new(admits)), ..Self::default() }
     }
 
     pub(crate) fn answer(self, request: &str, status: u16, body: impl ToString) -> Self {
@@ -29,6 +39,11 @@ impl Canned {
     pub(crate) fn answer_with_link(mut self, request: &str, status: u16, body: impl ToString, link: &str) -> Self {
         self.answers.push((request.to_owned(), status, body.to_string(), link.to_owned()));
         self
+    }
+
+    /// What every other request is answered.
+    pub(crate) fn otherwise(self, status: u16, body: impl ToString) -> Self {
+        Self { otherwise: Some((status, body.to_string())), ..self }
     }
 
     pub(crate) async fn serve(self, servers: &mut JoinSet<()>) -> (Arc<Self>, String) {
@@ -50,7 +65,7 @@ impl Canned {
     fn look_up(&self, request: &Request, api: &str) -> Answer {
         let asked = format!("{} {}", request.method, request.target);
         self.asked.lock().unwrap().push(asked.clone());
-        if request.header(&self.credentials.0) != Some(&self.credentials.1) {
+        if !self.admits.as_ref().is_some_and(|admits| admits(request)) {
             return Answer::new(401, r#"{"message":"Bad credentials"}"#);
         }
         match self.answers.iter().find(|(known, ..)| *known == asked) {
@@ -58,6 +73,7 @@ impl Canned {
                 let answer = Answer::new(*status, body.replace("{api}", api));
                 if link.is_empty() { answer } else { answer.header("link", link.replace("{api}", api)) }
             }
+            None if let Some((status, body)) = &self.otherwise => Answer::new(*status, body.clone()),
             None => Answer::new(404, format!(r#"{{"message":"nothing at {asked}"}}"#)),
         }
     }

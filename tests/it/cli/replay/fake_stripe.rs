@@ -83,7 +83,8 @@ impl FakeStripe {
                     self.v1.keys().filter(|id| !id.is_empty()).map(|id| json!({"id": id, "object": "account"})).collect();
                 json!({"object": "list", "data": accounts, "has_more": false})
             }
-            "/v2/core/events" if request.header("stripe-version").is_some() => v2_page(&self.v2, &query),
+            // The first version whose list takes `created`.
+            "/v2/core/events" if request.header("stripe-version") >= Some("2025-11-17.clover") => v2_page(&self.v2, &query),
             _ => return Answer::new(404, r#"{"error":{"message":"Unrecognized request URL"}}"#),
         };
         Answer::new(200, serde_json::to_vec_pretty(&page).unwrap())
@@ -114,6 +115,8 @@ fn v1_page(events: &[Value], query: &[(String, String)], undelivered: &[String])
 }
 
 fn v2_page(events: &[Value], query: &[(String, String)]) -> Value {
+    let known = |name: &str| ["limit", "page", "created[gte]", "created[lte]"].contains(&name) || name.starts_with("types[");
+    assert!(query.iter().all(|(name, _)| known(name)), "v2 refuses what it does not know: {query:?}");
     let start: usize = get(query, "page").map_or(0, |page| page.parse().unwrap());
     let end = (start + 2).min(events.len());
     let next = (end < events.len()).then(|| format!("/v2/core/events?limit=2&page={end}"));

@@ -107,13 +107,24 @@ impl Front {
         self.sql.batch_execute(settle).await.unwrap();
     }
 
+    /// Waits until a replay has noted so many answers.
+    pub(crate) async fn until_answered(&self, checkpoint: &str, answers: usize) {
+        let noted = || std::fs::read_to_string(checkpoint).unwrap_or_default().matches("{\"answered\"").count();
+        let all_noted = async {
+            while noted() < answers {
+                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(60), all_noted).await.unwrap();
+    }
+
     pub(crate) async fn count(&self, condition: &str) -> i64 {
         let sql = format!("SELECT count(*) FROM webhook_event WHERE {condition}");
         self.sql.query_one(&sql, &[]).await.unwrap().get(0)
     }
 }
 
-fn emulator() -> Arc<Emulator> {
+pub(crate) fn emulator() -> Arc<Emulator> {
     static EMULATOR: OnceLock<Arc<Emulator>> = OnceLock::new();
     EMULATOR.get_or_init(|| Arc::new(Emulator::start().unwrap())).clone()
 }

@@ -1,5 +1,7 @@
 //! Replays that break off.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -20,20 +22,30 @@ async fn stripe(front: &mut Front, count: usize) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_replay_that_was_killed_goes_on_where_it_was() {
-    let mut front = Front::new("killed").await;
+    let (_, ended) = broken_off_by("KILL").await;
+    assert_eq!(ended.code(), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_that_was_interrupted_says_so_and_goes_on_where_it_was() {
+    let (said, ended) = broken_off_by("INT").await;
+    assert_eq!(ended.code(), Some(1), "{said}");
+    assert!(said.contains("interrupted; the same command goes on from here"), "{said}");
+}
+
+/// What it said, and how it ended.
+async fn broken_off_by(signal: &str) -> (String, std::process::ExitStatus) {
+    let mut front = Front::new(&format!("broken_off_by_{}", signal.to_lowercase())).await;
     let replay = stripe(&mut front, 350).await;
     // 180 are let through, and the others wait until it is dead.
     front.let_through(180);
-    let mut first = front.cli().command(&replay).spawn().unwrap();
+    let first = front.cli().command(&replay).spawn().unwrap();
+    let pid = first.id().unwrap();
     let checkpoint = front.path("checkpoint");
-    let answered = || std::fs::read_to_string(&checkpoint).unwrap_or_default().matches("{\"answered\"").count();
-    let all_answered = async {
-        while answered() < 180 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(60), all_answered).await.unwrap();
-    first.kill().await.unwrap();
+    front.until_answered(&checkpoint, 180).await;
+    let kill = std::process::Command::new("sh").args(["-c", &format!("kill -{signal} {pid}")]).status().unwrap();
+    assert!(kill.success());
+    let first = tokio::time::timeout(Duration::from_secs(60), first.wait_with_output()).await.unwrap().unwrap();
     let written = std::fs::read_to_string(&checkpoint).unwrap();
     for never in ["subscription\":", "\"data\"", super::front::TOKEN, super::fake_stripe::KEY] {
         assert!(!written.contains(never), "the checkpoint has {never}");
@@ -47,6 +59,7 @@ async fn a_replay_that_was_killed_goes_on_where_it_was() {
     assert_eq!(figures, [350, 280, 70, 0, 0]);
     assert_eq!(front.count("via = 'replay' AND status = 'claimed'").await, 70);
     assert!(!std::fs::exists(&checkpoint).unwrap());
+    (String::from_utf8_lossy(&first.stderr).into_owned(), first.status)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -41,6 +41,8 @@ async fn twenty_two_events_of_4812_are_recovered_and_shown_by_five_minutes() {
     let counts: Vec<&str> =
         ran.out.lines().skip_while(|l| !l.contains("per five")).skip(1).filter_map(|l| l.split(' ').next_back()).collect();
     assert_eq!(counts, ["2", "3", "5", "4", "3", "3", "1", "1"]);
+    let bars: Vec<usize> = ran.out.lines().map(|line| line.matches('█').count()).filter(|length| *length > 0).collect();
+    assert_eq!(bars, LOST.map(|lost| 6 * lost), "as long as the figures beside them: {}", ran.out);
     assert!(ran.err.contains("Stripe goes back 30 days"), "{}", ran.err);
 
     assert_eq!(front.count("true").await, KNOWN + 22);

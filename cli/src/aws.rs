@@ -1,0 +1,114 @@
+//! Asking AWS as whoever is at the keyboard. Two calls of two APIs, Lambda's Invoke and CloudWatch's GetMetricStatistics, are
+//! signed here: the SDK has a crate for each, which would be the largest that this program is built of. Credentials and region
+//! are found as the AWS CLI finds them.
+
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result};
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_credential_types::provider::ProvideCredentials;
+use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
+use aws_sigv4::sign::v4;
+use bytes::Bytes;
+use hookledger_runtime::Env;
+use http::{Response, StatusCode};
+
+/// As long as a Lambda function may run.
+const ANSWER_WITHIN: Duration = Duration::from_secs(900);
+const TRIES: u32 = 4;
+
+pub(crate) struct Aws {
+    http: reqwest::Client,
+    config: SdkConfig,
+    region: String,
+}
+
+/// A service by its name in endpoints and signatures, and in the variable that names another endpoint.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Service {
+    pub(crate) name: &'static str,
+    pub(crate) variable: &'static str,
+}
+
+impl Aws {
+    pub(crate) async fn new(region: Option<String>) -> Result<Self> {
+        let loader = aws_config::defaults(BehaviorVersion::latest());
+        let loader = match region {
+            Some(region) => loader.region(Region::new(region)),
+            None => loader,
+        };
+        let config = loader.load().await;
+        let region = config.region().context("no region: set AWS_REGION, or choose a profile with AWS_PROFILE")?.to_string();
+        let http = reqwest::Client::builder().timeout(ANSWER_WITHIN).connect_timeout(Duration::from_secs(10)).build()?;
+        Ok(Self { http, config, region })
+    }
+
+    pub(crate) fn endpoint(&self, service: Service, env: &Env) -> Result<String> {
+        let elsewhere = match env.optional(service.variable)? {
+            Some(url) => Some(url),
+            None => env.optional("AWS_ENDPOINT_URL")?,
+        };
+        // docs.aws.amazon.com/general/latest/gr/rande.html
+        let domain = if self.region.starts_with("cn-") { "amazonaws.com.cn" } else { "amazonaws.com" };
+        let url = elsewhere.unwrap_or_else(|| format!("https://{}.{}.{domain}", service.name, self.region));
+        Ok(url.trim_end_matches('/').to_owned())
+    }
+
+    /// Again and again if need be, until an answer is worth reading. For what can be asked twice: an answer may be lost on the way.
+    pub(crate) async fn post(
+        &self,
+        service: Service,
+        url: &str,
+        headers: &[(&'static str, &str)],
+        body: &[u8],
+    ) -> Result<Response<Bytes>> {
+        let mut attempt = 1;
+        loop {
+            match whole(self.signed(service, url, headers, body).await?.body(body.to_vec())).await {
+                Ok(answer) if attempt == TRIES || !may_pass(answer.status()) => return Ok(answer),
+                Err(error) if attempt == TRIES || error.is_timeout() => return Err(error.without_url().into()),
+                Ok(_) | Err(_) => tokio::time::sleep(Duration::from_millis(250) * 2_u32.pow(attempt)).await,
+            }
+            attempt += 1;
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a signature for AWS carries this machine's time")]
+    async fn signed(
+        &self,
+        service: Service,
+        url: &str,
+        headers: &[(&'static str, &str)],
+        body: &[u8],
+    ) -> Result<reqwest::RequestBuilder> {
+        let none = "no AWS credentials: set them, sign in with `aws sso login`, or choose a profile with AWS_PROFILE";
+        let credentials = self.config.credentials_provider().context(none)?.provide_credentials().await.context(none)?;
+        let identity = credentials.into();
+        let params = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(&self.region)
+            .name(service.name)
+            .time(SystemTime::now())
+            .settings(SigningSettings::default())
+            .build()?
+            .into();
+        let request = SignableRequest::new("POST", url, headers.iter().copied(), SignableBody::Bytes(body))?;
+        let (instructions, _) = sign(request, &params)?.into_parts();
+        let (signature, _) = instructions.into_parts();
+        let post = headers.iter().fold(self.http.post(url), |post, (name, value)| post.header(*name, *value));
+        Ok(signature.iter().fold(post, |post, header| post.header(header.name(), header.value())))
+    }
+}
+
+async fn whole(request: reqwest::RequestBuilder) -> reqwest::Result<Response<Bytes>> {
+    let mut response = request.send().await?;
+    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+    let mut answer = Response::new(response.bytes().await?);
+    (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
+    Ok(answer)
+}
+
+/// Busy, or broken for the moment.
+fn may_pass(status: StatusCode) -> bool {
+    status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+}
