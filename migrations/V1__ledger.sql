@@ -146,3 +146,71 @@ CREATE TABLE webhook_audit (
     detail   text        NOT NULL DEFAULT ''
 );
 CREATE INDEX webhook_audit_event ON webhook_audit (source, event_id);
+
+-- Claims the events of a delivery: the first of all deliveries of an event makes its row, every other one finds it there. A row of
+-- the answer for each, in the same order. The caller gives each key once, and in order, so that two deliveries of the same events
+-- cannot deadlock. A function, because what it runs is parsed and planned once a connection and not once a delivery.
+CREATE FUNCTION webhook_claim(
+    sources text[], event_ids text[], event_types text[], accounts text[], object_kinds text[], object_ids text[],
+    versions bigint[], lifecycles text[], vias text[], received_at_us bigint[], headers text[], bodies bytea[],
+    queue_patience interval, observe boolean
+) RETURNS TABLE (is_new boolean, found_status text, requeue boolean) LANGUAGE plpgsql
+-- A plan that a connection made when the ledger had one page, and keeps, would read all of it a million rows later.
+SET enable_seqscan = off AS $$
+DECLARE
+    claimed_at timestamptz;
+    row_seen   xid;
+BEGIN
+    FOR n IN 1 .. cardinality(event_ids) LOOP
+        -- Never DO UPDATE: it would wait for the row lock of a worker that is busy with the event.
+        INSERT INTO webhook_event
+            (source, event_id, event_type, account, object_kind, object_id, version, lifecycle, via, received_at)
+        VALUES (sources[n], event_ids[n], event_types[n], accounts[n], object_kinds[n], object_ids[n], versions[n],
+                lifecycles[n], vias[n],
+                coalesce('epoch'::timestamptz + received_at_us[n] * interval '1 microsecond', clock_timestamp()))
+        ON CONFLICT DO NOTHING
+        RETURNING received_at INTO claimed_at;
+        is_new := FOUND;
+        found_status := NULL;
+        requeue := false;
+        IF is_new THEN
+            INSERT INTO webhook_payload (source, event_id, received_at, headers, body)
+            VALUES (sources[n], event_ids[n], claimed_at, headers[n]::jsonb, bodies[n]);
+        ELSE
+            -- A statement of its own, which sees what a concurrent claim has just committed. To be queued again is what should
+            -- have been processed by now. A dead letter too: asking the provider to deliver again is how people retry.
+            SELECT e.status, e.xmin, observe OR e.status = 'dead_letter' OR (
+                coalesce(e.requeued_at, e.received_at) < clock_timestamp() - queue_patience
+                AND CASE e.status
+                    WHEN 'claimed' THEN true
+                    WHEN 'failed' THEN e.next_attempt_at <= clock_timestamp()
+                    WHEN 'processing' THEN e.lease_until <= clock_timestamp()
+                    ELSE false END)
+            INTO found_status, row_seen, requeue
+            FROM webhook_event e WHERE e.source = sources[n] AND e.event_id = event_ids[n];
+            IF requeue THEN
+                -- SKIP LOCKED: a row that a worker holds is in flight, and a duplicate never waits. One that has changed since the
+                -- look was taken care of.
+                PERFORM FROM webhook_event e
+                WHERE e.source = sources[n] AND e.event_id = event_ids[n] AND e.xmin = row_seen
+                FOR UPDATE SKIP LOCKED;
+                requeue := FOUND;
+            END IF;
+            IF requeue THEN
+                UPDATE webhook_event e
+                SET requeued_at = clock_timestamp(),
+                    status = CASE WHEN e.status IN ('settled', 'dead_letter') THEN 'claimed' ELSE e.status END,
+                    attempts = CASE WHEN e.status IN ('settled', 'dead_letter') THEN 0 ELSE e.attempts END,
+                    settled_at = NULL,
+                    outcome = NULL,
+                    would_skip = e.would_skip + observe::integer
+                WHERE e.source = sources[n] AND e.event_id = event_ids[n];
+            END IF;
+            IF requeue AND found_status = 'dead_letter' THEN
+                INSERT INTO webhook_audit (action, source, event_id, detail)
+                VALUES ('rearmed', sources[n], event_ids[n], 'delivered again');
+            END IF;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;

@@ -2,25 +2,29 @@
 
 #![expect(clippy::unwrap_used, reason = "what the tests share ends them as they would themselves")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use aws_config::BehaviorVersion;
+use aws_config::{BehaviorVersion, ConfigLoader};
 use aws_lambda_events::sqs::SqsMessage;
-use aws_sdk_sqs::Client;
 use aws_sdk_sqs::config::{Credentials, Region};
 use bytes::Bytes;
 use hookledger_core::{EventId, EventRef, Identity, Lifecycle, Proof, Secret, SourceName, VerifiedEvent, Via};
-use hookledger_harness::Emulator;
-use hookledger_queue::{Enqueued, Message, OPERATION_MAX, Queue, SpillError, SpillQueue, client_from, read_message};
+use hookledger_harness::{Emulator, sign::hmac_sha256};
+use hookledger_queue::{Client, Enqueued, Message, OPERATION_MAX, Queue, SpillError, SpillQueue, client_from, read_message};
 use sha2::{Digest, Sha256};
 
 pub(crate) async fn client(endpoint: &str) -> Client {
+    client_from(loader(endpoint)).await
+}
+
+fn loader(endpoint: &str) -> ConfigLoader {
     let loader = aws_config::defaults(BehaviorVersion::latest()).region(Region::new("us-east-1")).endpoint_url(endpoint);
-    client_from(loader.credentials_provider(Credentials::new("test", "test", None, None, "test"))).await
+    loader.credentials_provider(Credentials::new("test", "test", None, None, "test"))
 }
 
 fn keys(ids: impl IntoIterator<Item = String>) -> Vec<EventRef> {
@@ -140,6 +144,105 @@ async fn a_silent_sqs_costs_one_bounded_wait_however_many_keys_there_are() -> an
     let enqueued = queue.enqueue(&keys((0..100).map(|n| format!("evt_{n}")))).await;
     assert_eq!((enqueued.sent, enqueued.failed.len()), (0, 100));
     assert!(start.elapsed() < OPERATION_MAX + Duration::from_secs(1), "{:?}", start.elapsed());
+    Ok(())
+}
+
+/// What a server was sent, its header names in lower case.
+struct Sent {
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+/// Answers one request after another with these statuses, each on a connection of its own, and keeps what was asked.
+fn recorder(statuses: &'static [u16]) -> anyhow::Result<(String, Arc<Mutex<Vec<Sent>>>)> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let endpoint = format!("http://{}", listener.local_addr()?);
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let kept = sent.clone();
+    std::thread::spawn(move || {
+        for (stream, status) in listener.incoming().zip(statuses) {
+            let mut reader = BufReader::new(stream?);
+            let mut first = String::new();
+            reader.read_line(&mut first)?;
+            let mut headers = BTreeMap::new();
+            for line in reader.by_ref().lines() {
+                let line = line?;
+                let Some((name, value)) = line.split_once(": ") else { break };
+                headers.insert(name.to_lowercase(), value.to_owned());
+            }
+            let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or_default();
+            let mut body = String::new();
+            reader.by_ref().take(length).read_to_string(&mut body)?;
+            headers.insert("request".to_owned(), first.trim().to_owned());
+            kept.lock().unwrap().push(Sent { headers, body });
+            let answer = r#"{"MessageId":"m","MD5OfMessageBody":"d"}"#;
+            let head = "connection: close\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length:";
+            write!(reader.get_mut(), "HTTP/1.1 {status} As Told\r\n{head} {}\r\n\r\n{answer}", answer.len())?;
+        }
+        Ok::<_, std::io::Error>(())
+    });
+    Ok((endpoint, sent))
+}
+
+impl Sent {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+
+    /// Checks the signature as AWS describes it (docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html),
+    /// with the secret key of [`client`], and returns the names of the headers that are signed.
+    fn signed_headers(&self) -> Vec<&str> {
+        let authorization = self.header("authorization").strip_prefix("AWS4-HMAC-SHA256 ").unwrap();
+        let part =
+            |name: &str| authorization.split(", ").find_map(|part| part.strip_prefix(name)?.strip_prefix('=')).unwrap();
+        let names: Vec<&str> = part("SignedHeaders").split(';').collect();
+        let lines: String = names.iter().map(|name| format!("{name}:{}\n", self.header(name))).collect();
+        let body = hex::encode(Sha256::digest(&self.body));
+        let canonical = format!("POST\n/\n\n{lines}\n{}\n{body}", part("SignedHeaders"));
+        let (_, scope) = part("Credential").split_once('/').unwrap();
+        let hash = hex::encode(Sha256::digest(canonical));
+        let to_sign = format!("AWS4-HMAC-SHA256\n{}\n{scope}\n{hash}", self.header("x-amz-date"));
+        let key = scope.split('/').fold(b"AWS4test".to_vec(), |key, part| hmac_sha256(&key, part.as_bytes()));
+        assert_eq!(part("Signature"), hex::encode(hmac_sha256(&key, to_sign.as_bytes())));
+        assert!(scope.ends_with("/us-east-1/sqs/aws4_request"), "{scope}");
+        names
+    }
+}
+
+#[tokio::test]
+async fn the_one_message_of_an_event_asks_for_what_the_sdk_asks_for() -> anyhow::Result<()> {
+    let (endpoint, sent) = recorder(&[200, 200])?;
+    let queue = format!("{endpoint}/0/q");
+    let odd = keys(["a\"b\\c é🦀 </x> \u{fffe}".to_owned()]);
+    let enqueued = Queue::new(client(&endpoint).await, queue.clone()).enqueue(&odd).await;
+    assert_eq!(enqueued, Enqueued { sent: 1, failed: vec![] });
+    let body: serde_json::Value = serde_json::from_str(&sent.lock().unwrap()[0].body)?;
+    let loader = loader(&endpoint).load().await;
+    let message = body["MessageBody"].as_str().unwrap();
+    aws_sdk_sqs::Client::new(&loader).send_message().queue_url(&queue).message_body(message).send().await?;
+
+    let sent = sent.lock().unwrap();
+    let [ours, theirs] = &sent[..] else { panic!("{} requests", sent.len()) };
+    for name in ["request", "host", "content-type", "x-amz-target", "content-length"] {
+        assert_eq!(ours.header(name), theirs.header(name), "{name}");
+    }
+    assert_eq!(body, serde_json::from_str::<serde_json::Value>(&theirs.body)?);
+    theirs.signed_headers();
+    for name in ["host", "content-type", "x-amz-date", "x-amz-target"] {
+        assert!(ours.signed_headers().contains(&name), "{name}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_message_that_is_refused_at_first_is_sent_by_the_sdk() -> anyhow::Result<()> {
+    for refused in [&[403, 200], &[500, 200]] {
+        let (endpoint, sent) = recorder(refused)?;
+        let queue = Queue::new(client(&endpoint).await, format!("{endpoint}/0/q"));
+        assert_eq!(queue.enqueue(&keys(["evt_1".to_owned()])).await, Enqueued { sent: 1, failed: vec![] });
+        let sent = sent.lock().unwrap();
+        assert_eq!((sent.len(), &sent[0].body), (2, &sent[1].body));
+    }
     Ok(())
 }
 

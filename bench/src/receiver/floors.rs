@@ -51,6 +51,8 @@ fn claim_script() -> String {
         "ARRAY[NULL]",
         "ARRAY['{\"content-type\": \"application/json\"}']",
         "ARRAY[repeat('x', 2200)::bytea]",
+        "30",
+        "false",
     ];
     // Backwards, because `$1` is in `$12` too.
     let statement = (0..columns.len()).rev().fold(STATEMENTS.claim.to_owned(), |statement, index| {

@@ -1,5 +1,6 @@
 //! The SQS client, built once in init. Invariant: no call takes longer than [`OPERATION_MAX`], whatever the network does.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
@@ -10,11 +11,20 @@ use aws_config::retry::RetryConfig;
 use aws_config::stalled_stream_protection::StalledStreamProtectionConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, ConfigLoader};
-use aws_sdk_sqs::Client;
 
-/// Two attempts, their wait included. Slack gives a receiver 3 s in all, and the claim comes first.
+use crate::send::Sender;
+
+/// The way to SQS. A clone shares its connections.
+#[derive(Clone)]
+pub struct Client {
+    pub(crate) sdk: aws_sdk_sqs::Client,
+    pub(crate) sender: Option<Arc<Sender>>,
+}
+
+/// All attempts at a call, their waits included: two by the SDK, and for the one message of an event one before them without
+/// it. Slack gives a receiver 3 s in all, and the claim comes first.
 pub const OPERATION_MAX: Duration = Duration::from_millis(2_000);
-const ATTEMPT_MAX: Duration = Duration::from_millis(1_000);
+pub(crate) const ATTEMPT_MAX: Duration = Duration::from_millis(1_000);
 const CONNECT_MAX: Duration = Duration::from_millis(500);
 
 /// Region and credentials from the environment, as Lambda sets them, else from the profile of an operator's shell.
@@ -43,5 +53,6 @@ pub async fn client_from(loader: ConfigLoader) -> Client {
         .with_max_backoff(Duration::from_millis(100));
     // An attempt's own limit is shorter than what the watch over stalled streams lets pass, so that watch would only cost.
     let loader = loader.stalled_stream_protection(StalledStreamProtectionConfig::disabled());
-    Client::new(&loader.timeout_config(timeouts).retry_config(retries).load().await)
+    let config = loader.timeout_config(timeouts).retry_config(retries).load().await;
+    Client { sdk: aws_sdk_sqs::Client::new(&config), sender: Sender::new(&config).map(Arc::new) }
 }

@@ -6,10 +6,11 @@
 mod client;
 mod message;
 mod queue;
+mod send;
 mod spill;
 mod visibility;
 
-pub use client::{OPERATION_MAX, client, client_from};
+pub use client::{Client, OPERATION_MAX, client, client_from};
 pub use message::{Message, read_message};
 pub use queue::{DepthError, Enqueued, Queue, QueueSettings};
 pub use spill::{SPILL_BYTES_MAX, SpillError, SpillQueue};

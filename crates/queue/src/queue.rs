@@ -1,16 +1,18 @@
 //! The event queue: keys of ledger rows out. Invariant: [`Queue::enqueue`] accounts for every key it was given, as sent
 //! or as failed; the ledger is the outbox, so that what failed is sent again from there.
 
-use aws_sdk_sqs::Client;
 use aws_sdk_sqs::error::{DisplayErrorContext, SdkError};
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use hookledger_core::EventRef;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::client::{ATTEMPT_MAX, Client, OPERATION_MAX};
 
 /// Messages in one call: a limit of SQS.
 pub(crate) const BATCH_MAX: usize = 10;
 
 /// The event queue, or any other queue whose depth is asked.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Queue {
     pub(crate) client: Client,
     pub(crate) url: String,
@@ -79,7 +81,7 @@ impl Queue {
     /// Messages waiting, by SQS's own estimate; those in flight and delayed are not counted.
     pub async fn depth(&self) -> Result<u64, DepthError> {
         let name = QueueAttributeName::ApproximateNumberOfMessages;
-        let asked = self.client.get_queue_attributes().queue_url(&self.url).attribute_names(name.clone()).send().await;
+        let asked = self.client.sdk.get_queue_attributes().queue_url(&self.url).attribute_names(name.clone()).send().await;
         let failed = |source| DepthError { url: self.url.clone(), source };
         let answer = asked.map_err(|e| failed(Some(e.into())))?;
         let depth = answer.attributes().and_then(|attributes| attributes.get(&name)).ok_or_else(|| failed(None))?;
@@ -88,7 +90,7 @@ impl Queue {
 
     /// What the queue is set to; `None` for what it does not say.
     pub async fn settings(&self) -> Result<QueueSettings, DepthError> {
-        let asked = self.client.get_queue_attributes().queue_url(&self.url).attribute_names(QueueAttributeName::All);
+        let asked = self.client.sdk.get_queue_attributes().queue_url(&self.url).attribute_names(QueueAttributeName::All);
         let answer = asked.send().await.map_err(|e| DepthError { url: self.url.clone(), source: Some(e.into()) })?;
         let text = |name: &QueueAttributeName| answer.attributes().and_then(|all| all.get(name)).map(String::as_str);
         let redrive: Option<serde_json::Value> =
@@ -104,13 +106,21 @@ impl Queue {
 
     async fn send(&self, key: &EventRef) -> Result<usize, Failure> {
         let body = body(key)?;
-        self.client.send_message().queue_url(&self.url).message_body(body).send().await?;
+        let deadline = Instant::now() + OPERATION_MAX;
+        if let Some(sender) = &self.client.sender
+            && let Ok(Ok(())) = timeout(ATTEMPT_MAX, sender.send(&self.url, &body)).await
+        {
+            return Ok(1);
+        }
+        // The key may be on the queue by now. Twice is no harm.
+        let again = self.client.sdk.send_message().queue_url(&self.url).message_body(body).send();
+        timeout_at(deadline, again).await.map_err(|elapsed| Failure { why: elapsed.to_string(), unreachable: true })??;
         Ok(1)
     }
 
     /// Adds what SQS refused one by one to `result`, and returns how many it took.
     async fn send_batch(&self, keys: &[EventRef], result: &mut Enqueued) -> Result<usize, Failure> {
-        let mut call = self.client.send_message_batch().queue_url(&self.url);
+        let mut call = self.client.sdk.send_message_batch().queue_url(&self.url);
         for (index, key) in keys.iter().enumerate() {
             let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body(key)?);
             call = call.entries(entry.build().map_err(|e| Failure::refused(e.to_string()))?);

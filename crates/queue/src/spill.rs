@@ -3,18 +3,19 @@
 
 use std::io::Write;
 
-use aws_sdk_sqs::Client;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hookledger_core::{Micros, NotASpilledEvent, VerifiedEvent, to_spill};
 
+use crate::client::Client;
+
 /// Largest message that SQS takes, in bytes. Base64 makes four of three, so the gzip may have 786,432.
 pub const SPILL_BYTES_MAX: usize = 1 << 20;
 
 /// A queue of its own, encrypted, that only the receiver may send to.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SpillQueue {
     client: Client,
     url: String,
@@ -41,7 +42,7 @@ impl SpillQueue {
     /// Returns once SQS has the event. Being two attempts at most, it can leave two copies: the claim makes them one.
     pub async fn spill(&self, event: &VerifiedEvent, received_at: Micros) -> Result<(), SpillError> {
         let body = pack(event, received_at)?;
-        let sent = self.client.send_message().queue_url(&self.url).message_body(body).send().await;
+        let sent = self.client.sdk.send_message().queue_url(&self.url).message_body(body).send().await;
         sent.map(drop).map_err(|e| SpillError::Send(e.into()))
     }
 }

@@ -19,7 +19,7 @@ pub struct VisibilityError(#[source] Box<dyn std::error::Error + Send + Sync>);
 impl Queue {
     /// Hides a received message for `after`, in whole seconds, rounded up and cut at [`VISIBILITY_S_MAX`].
     pub async fn set_visibility(&self, receipt_handle: &str, after: Duration) -> Result<(), VisibilityError> {
-        let call = self.client.change_message_visibility().queue_url(&self.url).receipt_handle(receipt_handle);
+        let call = self.client.sdk.change_message_visibility().queue_url(&self.url).receipt_handle(receipt_handle);
         let changed = call.visibility_timeout(whole_seconds(after)).send().await;
         changed.map(drop).map_err(|e| VisibilityError(e.into()))
     }
@@ -37,7 +37,7 @@ impl Queue {
     }
 
     async fn set_batch(&self, changes: &[(String, Duration)]) -> Result<Vec<(String, String)>, String> {
-        let mut call = self.client.change_message_visibility_batch().queue_url(&self.url);
+        let mut call = self.client.sdk.change_message_visibility_batch().queue_url(&self.url);
         for (index, (handle, after)) in changes.iter().enumerate() {
             let entry = ChangeMessageVisibilityBatchRequestEntry::builder().id(index.to_string()).receipt_handle(handle);
             call = call.entries(entry.visibility_timeout(whole_seconds(*after)).build().map_err(|e| e.to_string())?);

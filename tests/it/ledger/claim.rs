@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use hookledger_core::{Claim, ClaimMode, Lifecycle, Status};
 use hookledger_ledger::Grant;
 
@@ -115,6 +117,38 @@ async fn in_observe_mode_a_duplicate_is_counted_and_processed_again() {
     let lease = ground.lease("evt_1").await;
     ground.settle(lease, "SELECT 1").await.unwrap();
     assert_eq!(ground.claim(&event("evt_1")).await, duplicate(Status::Settled, false));
+}
+
+#[tokio::test]
+async fn in_observe_mode_an_id_that_is_twice_in_one_delivery_is_no_duplicate_of_itself() {
+    let mut ground = Ground::new("claim_observe_twice").await;
+    let claims = ground.ledger.claim(&["b", "a", "b"].map(event), ClaimMode::Observe).await.unwrap();
+    assert_eq!(claims, [Claim::New, Claim::New, duplicate(Status::Claimed, false)]);
+    ground.check_read("SELECT event_id, would_skip FROM webhook_event ORDER BY 1", "(a,0) (b,0)").await;
+}
+
+#[tokio::test]
+async fn a_plan_that_was_made_when_the_ledger_was_small_does_not_read_all_of_it_later() {
+    let mut ground = Ground::new("claim_plans").await;
+    ground.claim(&event("evt_1")).await;
+    ground.run("ANALYZE webhook_event").await;
+    // Often enough for the connection to keep a plan.
+    for _ in 0..10 {
+        ground.claim(&event("evt_1")).await;
+    }
+    let many = "INSERT INTO webhook_event (source, event_id, event_type, lifecycle, via)
+                SELECT 'stripe', n, 't', 'updated', 'webhook' FROM generate_series(1, 5000) AS n";
+    ground.run(many).await;
+    for _ in 0..10 {
+        ground.claim(&event("evt_1")).await;
+    }
+    // A session counts what it read when it ends.
+    ground.ledger.disconnect();
+    let sessions = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    while !ground.sql.query(sessions, &[]).await.unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    ground.check_read("SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'webhook_event'", "(0)").await;
 }
 
 #[tokio::test]
