@@ -23,14 +23,22 @@ pub fn operator_with_migration(name: &str, sql: &str) -> anyhow::Result<PathBuf>
     let folder = target().join("next-release");
     let number = 1 + migrations()?;
     let migration = folder.join(format!("migrations/V{number}__{name}.sql"));
-    let manifest = folder.join("functions/operator/Cargo.toml");
-    let manifest_text =
-        fs::read_to_string(root().join("functions/operator/Cargo.toml")).context("read the operator's manifest")?;
-    let renamed = manifest_text.replacen("[package]", "[package]\nautobins = false", 1)
+    let (workspace, manifest) = (folder.join("Cargo.toml"), folder.join("functions/operator/Cargo.toml"));
+    let text = |file: &str| fs::read_to_string(root().join(file)).with_context(|| format!("read {file}"));
+    // Cargo tells packages apart by name and version, not by their folder: with the same one it would take what it built here for there.
+    let (version, next) = (
+        concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "\"\n"),
+        concat!("\nversion = \"", env!("CARGO_PKG_VERSION"), "-next\"\n"),
+    );
+    let this = text("Cargo.toml")?;
+    ensure!(this.contains(version), "Cargo.toml does not say its version");
+    let released = this.replacen(version, next, 1);
+    let renamed = text("functions/operator/Cargo.toml")?.replacen("[package]", "[package]\nautobins = false", 1)
         + &format!("\n[[bin]]\nname = \"{PROGRAM}\"\npath = \"src/main.rs\"\n");
 
-    mirror(&root(), &folder, &[&migration, &manifest])?;
+    mirror(&root(), &folder, &[&migration, &workspace, &manifest])?;
     write_if_new(&migration, sql.as_bytes())?;
+    write_if_new(&workspace, released.as_bytes())?;
     write_if_new(&manifest, renamed.as_bytes())?;
     let mut build = cargo();
     build.current_dir(&folder).env("CARGO_TARGET_DIR", target()).args(["build", "--quiet", "--bin", PROGRAM]);

@@ -131,6 +131,14 @@ impl Account {
         }
     }
 
+    /// What a function has written to its log so far, as far as it is JSON.
+    pub(crate) async fn records(&self, function: &str) -> anyhow::Result<Vec<Value>> {
+        let request = json!({"logGroupName": format!("/aws/lambda/{function}")});
+        let answer = self.emulator.json("logs", "1.1", "Logs_20140328.FilterLogEvents", &request).await?;
+        let messages = answer["events"].as_array().into_iter().flatten().filter_map(|event| event["message"].as_str());
+        Ok(messages.filter_map(|message| serde_json::from_str(message).ok()).collect())
+    }
+
     pub(crate) async fn count(&self, from: &str) -> i64 {
         let count = self.database.query_one(&format!("SELECT count(*) FROM {from}"), &[]).await;
         count.map_or(-1, |row| row.get(0))
