@@ -45,6 +45,11 @@ SELECT 'stripe', 'evt_' || left(encode(sha256(('waits' || n)::bytea), 'hex'), 24
        'sub_' || n, extract(epoch FROM now())::int8 * 1000000, 'updated', 'webhook', now() - interval '1 hour'
 FROM generate_series(1, $1::int4) AS n";
 
+/// As far as there is room, which is as it would be after some days.
+const WARM: &str = "
+CREATE EXTENSION pg_prewarm;
+SELECT pg_prewarm(oid) FROM pg_class WHERE relname IN ('webhook_event', 'webhook_event_pkey', 'webhook_object', 'webhook_object_pkey')";
+
 const INDEXES: &str = "
 SELECT indexdef, indexname FROM pg_indexes i
 WHERE tablename IN ('webhook_event', 'webhook_object')
@@ -84,5 +89,6 @@ pub(super) async fn generate(sql: &Client, rows: u64, payloads: u64, backlog: u3
     for statement in ["VACUUM (ANALYZE, FREEZE)", "CHECKPOINT"] {
         sql.batch_execute(statement).await?;
     }
+    sql.batch_execute(WARM).await.context("read the ledger into memory")?;
     Ok(())
 }
