@@ -1,6 +1,6 @@
 //! Asking AWS as whoever is at the keyboard. Two calls of two APIs, Lambda's Invoke and CloudWatch's GetMetricStatistics, are
-//! signed here: the SDK has a crate for each, which would be the largest that this program is built of. Credentials and region
-//! are found as the AWS CLI finds them.
+//! signed here: the SDK's crates for them are 155,000 and 63,000 lines to build (aws-sdk-lambda 1.115, aws-sdk-cloudwatch 1.102).
+//! Credentials and region are found as the AWS CLI finds them.
 
 use std::time::{Duration, SystemTime};
 
