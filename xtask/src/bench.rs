@@ -12,7 +12,7 @@ use crate::progress::{loud_step, note, step};
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Arguments {
-    /// receiver, worker, storm, growth or all, and its options; `--help` shows them, and how long each takes
+    /// receiver, worker, storm, growth, sizes or all, and its options; `--help` shows them, and how long each takes
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }
