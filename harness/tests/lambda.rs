@@ -9,24 +9,9 @@ use hookledger_harness::lambda::{Function, FunctionOptions, InvokeError};
 use hookledger_harness::until;
 use tempfile::TempDir;
 
-const RUNTIME: &str = r#"
-import json, os, sys, time, urllib.request
-
-base = f"http://{os.environ['AWS_LAMBDA_RUNTIME_API']}/2018-06-01/runtime/invocation"
-print("started", os.environ["AWS_LAMBDA_FUNCTION_NAME"], os.environ.get("HOME"), flush=True)
-while True:
-    with urllib.request.urlopen(f"{base}/next") as event:
-        id, deadline_ms = event.headers["Lambda-Runtime-Aws-Request-Id"], int(event.headers["Lambda-Runtime-Deadline-Ms"])
-        order = json.load(event)
-    if order == "die":
-        os._exit(1)
-    if order == "sleep":
-        time.sleep(60)
-    kind = "error" if order == "fail" else "response"
-    left_ms = deadline_ms - time.time() * 1000
-    answer = json.dumps({"pid": os.getpid(), "order": order, "left_ms": left_ms}).encode()
-    urllib.request.urlopen(urllib.request.Request(f"{base}/{id}/{kind}", data=answer)).close()
-"#;
+/// A file of the repository, because one that was just written cannot be run while another thread starts a process: that one has it
+/// open for writing until it is what it shall be.
+const RUNTIME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runtime.py");
 
 struct Ground {
     // Dropped in this order.
@@ -36,12 +21,9 @@ struct Ground {
 
 fn ground(environments: usize, timeout: Duration) -> Ground {
     let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("runtime.py");
-    std::fs::write(&script, format!("#!/usr/bin/env -S python3 -S\n{RUNTIME}")).unwrap();
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let options = FunctionOptions {
         name: "doll".to_owned(),
-        program: script,
+        program: RUNTIME.into(),
         variables: vec![("PATH".to_owned(), hookledger_harness::setting("PATH").unwrap())],
         environments,
         timeout,
