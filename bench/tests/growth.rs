@@ -28,7 +28,7 @@ fn growth_measures_every_operation_and_shows_the_plans() {
     let tables = report["tables"].as_object().unwrap();
     assert_eq!(tables.len(), 4);
     for (title, table) in tables {
-        assert_eq!(table.as_object().unwrap().len(), 7, "{title}");
+        assert_eq!(table.as_object().unwrap().len(), 8, "{title}");
         for (operation, row) in table.as_object().unwrap() {
             assert!(row["large"]["median"].as_f64().unwrap() > 0.0, "{title}: {operation}");
         }

@@ -13,9 +13,13 @@ use crate::cpu;
 use crate::events::{event, key};
 use crate::spread::{micros, quantile};
 
+/// For so long Stripe delivers an event again that was not answered (docs.stripe.com/webhooks); the ledgers hold a year.
+const RETRY_DAYS: u64 = 3;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Operation {
     Claim,
+    Retry,
     Duplicate,
     Lease,
     Settle,
@@ -46,12 +50,13 @@ pub(super) struct Cost {
 }
 
 impl Operation {
-    pub(super) const ALL: [Self; 7] =
-        [Self::Claim, Self::Duplicate, Self::Lease, Self::Settle, Self::Sweep, Self::Backlog, Self::Prune];
+    pub(super) const ALL: [Self; 8] =
+        [Self::Claim, Self::Retry, Self::Duplicate, Self::Lease, Self::Settle, Self::Sweep, Self::Backlog, Self::Prune];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Claim => "claim a new event",
+            Self::Retry => "claim a duplicate, as providers retry",
             Self::Duplicate => "claim a duplicate of any age",
             Self::Lease => "lease",
             Self::Settle => "guard and settle",
@@ -64,7 +69,7 @@ impl Operation {
     /// Rather than once a minute for all of them; the sweep counts, because it is how an event is recovered.
     pub(super) fn is_of_an_event(self) -> bool {
         match self {
-            Self::Claim | Self::Duplicate | Self::Lease | Self::Settle | Self::Sweep => true,
+            Self::Claim | Self::Retry | Self::Duplicate | Self::Lease | Self::Settle | Self::Sweep => true,
             Self::Backlog | Self::Prune => false,
         }
     }
@@ -72,7 +77,7 @@ impl Operation {
     /// How often it is measured, where the others are `operations` times.
     fn times(self, operations: u32) -> u32 {
         match self {
-            Self::Claim | Self::Duplicate | Self::Lease | Self::Settle => operations,
+            Self::Claim | Self::Retry | Self::Duplicate | Self::Lease | Self::Settle => operations,
             Self::Sweep | Self::Backlog | Self::Prune => (operations / 10).max(1),
         }
     }
@@ -80,7 +85,8 @@ impl Operation {
     async fn once(self, subject: &mut Subject) -> anyhow::Result<Duration> {
         match self {
             Self::Claim => claim(subject).await,
-            Self::Duplicate => duplicate(subject).await,
+            Self::Retry => duplicate(subject, subject.rows * RETRY_DAYS / 365).await,
+            Self::Duplicate => duplicate(subject, subject.rows).await,
             Self::Lease => lease(subject).await,
             Self::Settle => settle(subject).await,
             Self::Sweep => sweep(subject).await,
@@ -131,8 +137,10 @@ async fn claim(subject: &mut Subject) -> anyhow::Result<Duration> {
     Ok(took)
 }
 
-async fn duplicate(subject: &mut Subject) -> anyhow::Result<Duration> {
-    let event = [event(&event_id(fastrand::u64(..subject.rows)), "sub_0", 0)?];
+/// Of one of the newest `rows`.
+async fn duplicate(subject: &mut Subject, rows: u64) -> anyhow::Result<Duration> {
+    let age = fastrand::u64(..rows.max(1));
+    let event = [event(&event_id(subject.rows - 1 - age), "sub_0", 0)?];
     let start = Instant::now();
     let claims = subject.ledger.claim(&event, ClaimMode::Enforce).await?;
     let took = start.elapsed();
