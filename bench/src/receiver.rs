@@ -92,7 +92,7 @@ impl Subject {
             Self::HookledgerTls => "hookledger, TLS to Postgres",
             Self::Duplicates => "hookledger, duplicates",
             Self::Python => "Python Lambda",
-            Self::Powertools => "Python Lambda behind Powertools' idempotency",
+            Self::Powertools => "Python Lambda behind Powertools",
             Self::Node => "Node.js Lambda",
         }
     }
