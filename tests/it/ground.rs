@@ -59,6 +59,19 @@ impl Ground {
         self.sql.batch_execute(sql).await.unwrap();
     }
 
+    /// Gives the ledger's connection up and waits until the database is rid of it and of all others, which may still carry out what
+    /// they were sent, and count only when they end.
+    pub(crate) async fn alone(&mut self) {
+        self.ledger.disconnect();
+        let others = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        let gone = async {
+            while !self.sql.query(others, &[]).await.unwrap().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), gone).await.unwrap();
+    }
+
     /// The rows as Postgres writes them, `(a,b) (c,d)`.
     pub(crate) async fn read(&self, sql: &str) -> String {
         let sql = format!("SELECT coalesce(string_agg(r::text, ' '), '') FROM ({sql}) AS r");
