@@ -31,13 +31,13 @@ impl Ledger {
     /// One round trip and one commit. The answers stand in the order of `events`; the first of two equal ids in one delivery is
     /// the one that counts.
     pub async fn claim(&mut self, events: &[VerifiedEvent], mode: ClaimMode) -> Result<Vec<Claim>, LedgerError> {
-        let mut order: Vec<usize> = (0..events.len()).collect();
+        let mut order: Vec<(usize, &VerifiedEvent)> = events.iter().enumerate().collect();
         // In the order of their keys, so that two deliveries of the same events cannot deadlock.
-        order.sort_by_key(|&at| key(events, at));
-        order.dedup_by(|later, first| key(events, *later) == key(events, *first));
+        order.sort_by(|(_, one), (_, other)| key(one).cmp(&key(other)));
+        order.dedup_by(|(_, later), (_, first)| key(later) == key(first));
         let mut claims = vec![Claim::Duplicate { status: Status::Claimed, requeue: false }; events.len()];
-        let answer = self.call(&order.iter().filter_map(|&at| events.get(at)).collect::<Vec<_>>(), mode).await?;
-        for (at, row) in order.into_iter().zip(&answer.rows) {
+        let answer = self.call(&order, mode).await?;
+        for ((at, _), row) in order.into_iter().zip(&answer.rows) {
             if let Some(claim) = claims.get_mut(at) {
                 *claim = claim_of(row, answer.second_try)?;
             }
@@ -45,19 +45,20 @@ impl Ledger {
         Ok(claims)
     }
 
-    async fn call(&mut self, events: &[&VerifiedEvent], mode: ClaimMode) -> Result<Answer, LedgerError> {
-        let keys = Keys::of(events.iter().map(|e| (e.source(), &e.identity().event_id)));
-        let event_types: Vec<&str> = events.iter().map(|e| e.identity().event_type.as_str()).collect();
-        let objects = || events.iter().map(|e| e.identity().object.as_ref());
+    async fn call(&mut self, order: &[(usize, &VerifiedEvent)], mode: ClaimMode) -> Result<Answer, LedgerError> {
+        let events = || order.iter().map(|(_, event)| *event);
+        let keys = Keys::of(events().map(|e| (e.source(), &e.identity().event_id)));
+        let event_types: Vec<&str> = events().map(|e| e.identity().event_type.as_str()).collect();
+        let objects = || events().map(|e| e.identity().object.as_ref());
         let accounts: Vec<Option<&str>> = objects().map(|o| o.map(|o| o.account.as_str())).collect();
         let kinds: Vec<Option<&str>> = objects().map(|o| o.map(|o| o.kind.as_str())).collect();
         let ids: Vec<Option<&str>> = objects().map(|o| o.map(|o| o.id.as_str())).collect();
-        let versions: Vec<Option<i64>> = events.iter().map(|e| e.identity().version).collect();
-        let lifecycles: Vec<&str> = events.iter().map(|e| e.identity().lifecycle.as_str()).collect();
-        let vias: Vec<&str> = events.iter().map(|e| e.via().as_str()).collect();
-        let received: Vec<Option<i64>> = events.iter().map(|e| e.received_at()).collect();
-        let headers: Vec<String> = events.iter().map(|e| headers_as_json(e.headers())).collect();
-        let bodies: Vec<&[u8]> = events.iter().map(|e| &e.body()[..]).collect();
+        let versions: Vec<Option<i64>> = events().map(|e| e.identity().version).collect();
+        let lifecycles: Vec<&str> = events().map(|e| e.identity().lifecycle.as_str()).collect();
+        let vias: Vec<&str> = events().map(|e| e.via().as_str()).collect();
+        let received: Vec<Option<i64>> = events().map(VerifiedEvent::received_at).collect();
+        let headers: Vec<String> = events().map(|e| headers_as_json(e.headers())).collect();
+        let bodies: Vec<&[u8]> = events().map(|e| &e.body()[..]).collect();
         let observe = match mode {
             ClaimMode::Enforce => false,
             ClaimMode::Observe => true,
@@ -82,8 +83,8 @@ impl Ledger {
     }
 }
 
-fn key(events: &[VerifiedEvent], at: usize) -> Option<(&str, &str)> {
-    events.get(at).map(|event| (event.source().as_str(), event.identity().event_id.as_str()))
+fn key(event: &VerifiedEvent) -> (&str, &str) {
+    (event.source().as_str(), event.identity().event_id.as_str())
 }
 
 fn claim_of(row: &Row, second_try: bool) -> Result<Claim, LedgerError> {
