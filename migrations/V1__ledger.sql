@@ -214,3 +214,97 @@ BEGIN
         RETURN NEXT;
     END LOOP;
 END $$;
+
+-- The worker's three calls are functions for the same reason. Each takes its events in an order that all workers agree on, and goes
+-- through them one by one: a join over all of them could be planned as a scan, and would lock in any order.
+
+-- Leases what is free among the events. A row of the answer for each, in the same order: with a token and the event where it was
+-- leased, else with what was found, and with nothing where there is no such event.
+CREATE FUNCTION webhook_lease(sources text[], event_ids text[], term interval, attempts_max integer, retries boolean)
+RETURNS TABLE (
+    token bigint, attempt integer, found_status text, wait_s integer, event_type text, account text, object_kind text, object_id text,
+    version bigint, lifecycle text, via text, received_at_us bigint, headers text, body bytea
+) LANGUAGE plpgsql SET enable_seqscan = off
+-- For one key any plan is as good as another, and making one for each payload would cost more than reading it.
+SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+    claimed_at timestamptz;
+BEGIN
+    FOR n IN 1 .. cardinality(event_ids) LOOP
+        token := NULL;
+        -- Nobody holds it and it is due. SKIP LOCKED: a row that is locked is being leased or settled by somebody else.
+        PERFORM FROM webhook_event e
+        WHERE e.source = sources[n] AND e.event_id = event_ids[n]
+          AND CASE e.status
+                WHEN 'claimed' THEN true
+                WHEN 'failed' THEN e.next_attempt_at <= clock_timestamp()
+                WHEN 'processing' THEN e.lease_until <= clock_timestamp()
+                ELSE false END
+          AND e.attempts < attempts_max AND (e.attempts = 0 OR retries)
+        FOR UPDATE SKIP LOCKED;
+        IF FOUND THEN
+            UPDATE webhook_event e
+            SET status = 'processing', attempts = e.attempts + 1, lease_token = e.lease_token + 1,
+                lease_until = clock_timestamp() + term, next_attempt_at = NULL
+            WHERE e.source = sources[n] AND e.event_id = event_ids[n]
+            RETURNING e.lease_token, e.attempts, e.event_type, e.account, e.object_kind, e.object_id, e.version, e.lifecycle, e.via,
+                      e.received_at, (extract(epoch FROM e.received_at) * 1000000)::int8
+            INTO token, attempt, event_type, account, object_kind, object_id, version, lifecycle, via, claimed_at, received_at_us;
+            SELECT p.headers::text, p.body INTO headers, body
+            FROM webhook_payload p
+            WHERE p.received_at = claimed_at AND p.source = sources[n] AND p.event_id = event_ids[n];
+        ELSE
+            SELECT e.status, e.attempts, ceil(extract(epoch FROM coalesce(e.lease_until, e.next_attempt_at) - clock_timestamp()))
+            INTO found_status, attempt, wait_s
+            FROM webhook_event e WHERE e.source = sources[n] AND e.event_id = event_ids[n];
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+
+-- Whether each of the events is the newest of its object; if so, it is in force from now on. A row of the answer for each, in the same
+-- order, up to the first tie: only the events' bodies tell how that ends, and events after it may be about the same object. An event
+-- sees what those before it have done.
+CREATE FUNCTION webhook_guard(
+    sources text[], accounts text[], kinds text[], object_ids text[], versions bigint[], deletions boolean[], event_ids text[]
+) RETURNS TABLE (is_newest boolean, is_tied boolean) LANGUAGE plpgsql SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    FOR n IN 1 .. cardinality(event_ids) LOOP
+        -- Deleted is for ever, so it counts before the version. Where the row is not updated it is locked all the same.
+        INSERT INTO webhook_object AS stored (source, account, kind, object_id, version, deleted, event_id, tied_event_ids)
+        VALUES (sources[n], accounts[n], kinds[n], object_ids[n], versions[n], deletions[n], event_ids[n], ARRAY[event_ids[n]])
+        ON CONFLICT (source, account, kind, object_id) DO UPDATE
+        SET version = excluded.version, deleted = excluded.deleted, event_id = excluded.event_id,
+            tied_event_ids = excluded.tied_event_ids
+        WHERE (stored.deleted, stored.version) < (excluded.deleted, excluded.version);
+        is_newest := FOUND;
+        is_tied := false;
+        IF NOT is_newest THEN
+            SELECT (o.deleted, o.version) = (deletions[n], versions[n]) INTO is_tied
+            FROM webhook_object o
+            WHERE o.source = sources[n] AND o.account = accounts[n] AND o.kind = kinds[n] AND o.object_id = object_ids[n];
+        END IF;
+        RETURN NEXT;
+        EXIT WHEN is_tied;
+    END LOOP;
+END $$;
+
+-- Settles all of the leases, or raises LL001 where one was lost. An error, because the COMMIT is on its way behind this call: it has to
+-- become a ROLLBACK. A row of the answer for each, in the same order.
+CREATE FUNCTION webhook_settle(sources text[], event_ids text[], tokens bigint[], outcomes text[])
+RETURNS TABLE (lag_ms bigint) LANGUAGE plpgsql SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+    FOR n IN 1 .. cardinality(event_ids) LOOP
+        UPDATE webhook_event e
+        SET status = 'settled', outcome = outcomes[n], settled_at = clock_timestamp(), lease_until = NULL, last_error = NULL
+        -- The fence: a token that has been passed on settles nothing.
+        WHERE e.source = sources[n] AND e.event_id = event_ids[n] AND e.lease_token = tokens[n] AND e.status = 'processing'
+        RETURNING greatest(0, extract(epoch FROM e.settled_at - e.received_at) * 1000) INTO lag_ms;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'a lease was lost' USING ERRCODE = 'LL001';
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;

@@ -170,7 +170,7 @@ async fn settle(subject: &mut Subject) -> anyhow::Result<Duration> {
     let start = Instant::now();
     let work = subject.ledger.begin().await?;
     if let Some(event) = &lease.event {
-        work.guard(event, &candidate).await?;
+        work.guard(&[event], &candidate).await?;
     }
     work.settle(vec![(lease, Outcome::Applied)]).await.map_err(|unsettled| unsettled.why)?;
     Ok(start.elapsed())

@@ -40,6 +40,7 @@ pub(super) async fn measure(stage: &Stage, ids: &[String]) -> anyhow::Result<f64
     Ok(latency.context("pgbench tells no latency")? * 1e3 / BATCH as f64)
 }
 
+/// What the worker sends without waiting for answers goes out as one here too.
 fn script() -> String {
     let mut script = String::from("SELECT n");
     for event in 1..=BATCH {
@@ -47,22 +48,24 @@ fn script() -> String {
         let _ = write!(script, ", ids[{event}] AS id{event}");
     }
     script.push_str(" FROM bench_batch WHERE n = (SELECT nextval('bench_turn')) \\gset\n");
-    let ids = (1..=BATCH).map(|event| format!(":id{event}")).collect::<Vec<_>>().join(", ");
-    let sources = format!("array_fill('stripe'::text, ARRAY[{BATCH}])");
-    let term = format!("{LEASE_TERM_S}::float8");
-    statement(&mut script, STATEMENTS.lease, &[&sources, &format!("ARRAY[{ids}]"), &term, "1", "false"]);
-    script
-        .push_str("BEGIN;\nSET LOCAL statement_timeout = '15s';\nSET LOCAL idle_in_transaction_session_timeout = '10s';\n");
-    for event in 1..=BATCH {
-        let (id, object) = (format!(":id{event}"), format!("'sub_' || :id{event}"));
-        let parameters = ["'stripe'", "''", "'subscription'", &object, "1790000000000000", "false", &id];
-        statement(&mut script, STATEMENTS.advance, &parameters);
-        statement(&mut script, UPSERT, &[&object, "'price_1PzTeam'", "'active'", "1790000000000000"]);
+    let ids: Vec<String> = (1..=BATCH).map(|event| format!(":id{event}")).collect();
+    let objects: Vec<String> = ids.iter().map(|id| format!("'sub_' || {id}")).collect();
+    let each = |value: &str| format!("array_fill({value}, ARRAY[{BATCH}])");
+    let (ids_array, objects_array) = (format!("ARRAY[{}]", ids.join(", ")), format!("ARRAY[{}]", objects.join(", ")));
+    let (sources, version) = (each("'stripe'::text"), "1790000000000000");
+    statement(&mut script, STATEMENTS.lease, &[&sources, &ids_array, &LEASE_TERM_S.to_string(), "1", "false"]);
+    script.push_str("BEGIN;\n\\startpipeline\n");
+    script.push_str("SET LOCAL statement_timeout = '15s';\nSET LOCAL idle_in_transaction_session_timeout = '10s';\n");
+    let (accounts, kinds, versions) = (each("''::text"), each("'subscription'::text"), each(&format!("{version}::int8")));
+    let guarded = [&sources, &accounts, &kinds, &objects_array, &versions, &each("false"), &ids_array].map(String::as_str);
+    statement(&mut script, STATEMENTS.guard, &guarded);
+    script.push_str("\\endpipeline\n");
+    for object in &objects {
+        statement(&mut script, UPSERT, &[object, "'price_1PzTeam'", "'active'", version]);
     }
-    let (tokens, outcomes) =
-        (format!("array_fill(1::int8, ARRAY[{BATCH}])"), format!("array_fill('applied'::text, ARRAY[{BATCH}])"));
-    statement(&mut script, STATEMENTS.settle, &[&sources, &format!("ARRAY[{ids}]"), &tokens, &outcomes]);
-    script.push_str("COMMIT;\n");
+    script.push_str("\\startpipeline\n");
+    statement(&mut script, STATEMENTS.settle, &[&sources, &ids_array, &each("1::int8"), &each("'applied'::text")]);
+    script.push_str("COMMIT;\n\\endpipeline\n");
     script
 }
 

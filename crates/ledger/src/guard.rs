@@ -1,12 +1,16 @@
 //! The version guard: whether an event is the newest of its object. It runs in the transaction that applies the event, under
 //! the object's row lock, so that two workers with two events of one object take turns.
+//!
+//! A batch is guarded as a whole before any of its events is applied. That comes to the same as guarding each just before it is
+//! applied: the guard looks at nothing that a handler writes, and if a handler fails, its transaction undoes the guard too.
 
 use hookledger_core::{Candidate, Event, EventId, Lifecycle, ObjectKey, newest};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::error::LedgerError;
 use crate::ledger::Param;
-use crate::rows::event_of;
+use crate::rows::{event_of, key_of};
 use crate::work::Work;
 
 /// What to do with an event.
@@ -30,19 +34,13 @@ pub enum Tie {
     Unresolved,
 }
 
-/// One statement where there is no tie. Deleted is for ever, so it counts before the version. Where the row is not updated it
-/// is locked all the same.
-pub(crate) const ADVANCE: &str = "
-INSERT INTO webhook_object AS stored (source, account, kind, object_id, version, deleted, event_id, tied_event_ids)
-VALUES ($1, $2, $3, $4, $5, $6, $7, ARRAY[$7])
-ON CONFLICT (source, account, kind, object_id) DO UPDATE
-SET version = excluded.version, deleted = excluded.deleted, event_id = excluded.event_id, tied_event_ids = excluded.tied_event_ids
-WHERE (stored.deleted, stored.version) < (excluded.deleted, excluded.version)
-RETURNING event_id";
+/// How versions are compared is in `webhook_guard` (`migrations/V1__ledger.sql`).
+pub(crate) const GUARD: &str = "
+SELECT is_newest, is_tied
+FROM webhook_guard($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::bool[], $7::text[])";
 
 const READ_TIE: &str = "
-SELECT o.event_id AS in_force, (o.deleted, o.version) = ($5, $6) AS tied, t.event_id AS tied_event_id,
-       e.source, e.event_id, e.event_type, e.account, e.object_kind, e.object_id, e.version, e.lifecycle, e.via,
+SELECT o.event_id AS in_force, e.source, e.event_id, e.event_type, e.account, e.object_kind, e.object_id, e.version, e.lifecycle, e.via,
        (extract(epoch FROM e.received_at) * 1000000)::int8 AS received_at_us, p.headers::text AS headers, p.body
 FROM webhook_object o
 CROSS JOIN LATERAL unnest(o.tied_event_ids) AS t (event_id)
@@ -55,72 +53,88 @@ UPDATE webhook_object
 SET event_id = $5, tied_event_ids = CASE WHEN $6 = ANY (tied_event_ids) THEN tied_event_ids ELSE tied_event_ids || $6 END
 WHERE source = $1 AND account = $2 AND kind = $3 AND object_id = $4";
 
+/// An event that can be compared.
+struct Compared<'a> {
+    /// Its place among the events that are guarded.
+    at: usize,
+    event: &'a Event,
+    object: &'a ObjectKey,
+    version: i64,
+}
+
+impl<'a> Compared<'a> {
+    /// `None` for an event that names no object, or carries no version.
+    fn of((at, event): (usize, &'a Event)) -> Option<Self> {
+        let object = event.object.as_ref()?;
+        Some(Self { at, event, object, version: event.guard_version()? })
+    }
+}
+
 impl Work<'_> {
-    /// `candidate` reads the object and its previous values out of an event's body; it is called only in a tie.
+    /// The guards stand in the order of `events`, and each event meets what those before it have done. Their objects stay locked until
+    /// the work ends, and are locked in this order: where all workers have the same, none waits for one that waits for it.
     ///
-    /// An event that names no object, or carries no version, cannot be compared and counts as the newest.
+    /// One round trip, and three more for each tie. `candidate` reads the object and its previous values out of an event's body; it is
+    /// called only in a tie. An event that cannot be compared counts as the newest.
     pub async fn guard(
         &self,
-        event: &Event,
+        events: &[&Event],
         candidate: &(dyn Fn(&Event) -> Candidate + Sync),
-    ) -> Result<Guard, LedgerError> {
-        let (Some(object), Some(version)) = (&event.object, event.guard_version()) else {
-            return Ok(Guard::Newest { tie: Tie::None });
-        };
-        if self.advance(event, object, version).await? {
-            return Ok(Guard::Newest { tie: Tie::None });
+    ) -> Result<Vec<Guard>, LedgerError> {
+        let mut guards: Vec<Guard> = events.iter().map(|_| Guard::Newest { tie: Tie::None }).collect();
+        let compared: Vec<Compared<'_>> = events.iter().copied().enumerate().filter_map(Compared::of).collect();
+        let mut rest = &compared[..];
+        while !rest.is_empty() {
+            let rows = self.compare(rest).await?;
+            // Up to the first tie, which what comes after it may depend on.
+            let (done, after) = rest.split_at(rows.len().clamp(1, rest.len()));
+            for (compared, row) in done.iter().zip(&rows) {
+                if row.get("is_tied") {
+                    guards[compared.at] = self.decide_tie(compared, candidate).await?;
+                } else if !row.get::<_, bool>("is_newest") {
+                    guards[compared.at] = Guard::Stale;
+                }
+            }
+            rest = after;
         }
-        let rows = self.read_tie(event, object, version).await?;
-        match rows.first() {
-            Some(row) if row.get::<_, bool>("tied") => self.decide_tie(event, object, &rows, candidate).await,
-            _ => Ok(Guard::Stale),
-        }
+        Ok(guards)
     }
 
-    async fn advance(&self, event: &Event, object: &ObjectKey, version: i64) -> Result<bool, LedgerError> {
-        let deleted = event.lifecycle == Lifecycle::Deleted;
-        let source = event.source.as_str();
-        let [source, account, kind, id] = object_params(&source, object);
+    async fn compare(&self, events: &[Compared<'_>]) -> Result<Vec<Row>, LedgerError> {
+        let sources: Vec<&str> = events.iter().map(|e| e.event.source.as_str()).collect();
+        let accounts: Vec<&str> = events.iter().map(|e| e.object.account.as_str()).collect();
+        let kinds: Vec<&str> = events.iter().map(|e| e.object.kind.as_str()).collect();
+        let object_ids: Vec<&str> = events.iter().map(|e| e.object.id.as_str()).collect();
+        let versions: Vec<i64> = events.iter().map(|e| e.version).collect();
+        let deletions: Vec<bool> = events.iter().map(|e| e.event.lifecycle == Lifecycle::Deleted).collect();
+        let event_ids: Vec<&str> = events.iter().map(|e| e.event.event_id.as_str()).collect();
         let params = [
-            source,
-            account,
-            kind,
-            id,
-            (&version as _, Type::INT8),
-            (&deleted as _, Type::BOOL),
-            (&event.event_id.as_str() as _, Type::TEXT),
+            (&sources as _, Type::TEXT_ARRAY),
+            (&accounts as _, Type::TEXT_ARRAY),
+            (&kinds as _, Type::TEXT_ARRAY),
+            (&object_ids as _, Type::TEXT_ARRAY),
+            (&versions as _, Type::INT8_ARRAY),
+            (&deletions as _, Type::BOOL_ARRAY),
+            (&event_ids as _, Type::TEXT_ARRAY),
         ];
-        Ok(!self.query("advance an object's version", ADVANCE, &params).await?.is_empty())
-    }
-
-    async fn read_tie(
-        &self,
-        event: &Event,
-        object: &ObjectKey,
-        version: i64,
-    ) -> Result<Vec<tokio_postgres::Row>, LedgerError> {
-        let deleted = event.lifecycle == Lifecycle::Deleted;
-        let source = event.source.as_str();
-        let [source, account, kind, id] = object_params(&source, object);
-        let params = [source, account, kind, id, (&deleted as _, Type::BOOL), (&version as _, Type::INT8)];
-        self.query("read a tie", READ_TIE, &params).await
+        self.query("compare versions", GUARD, &params).await
     }
 
     async fn decide_tie(
         &self,
-        event: &Event,
-        object: &ObjectKey,
-        rows: &[tokio_postgres::Row],
+        Compared { event, object, .. }: &Compared<'_>,
         candidate: &(dyn Fn(&Event) -> Candidate + Sync),
     ) -> Result<Guard, LedgerError> {
+        let source = event.source.as_str();
+        let rows = self.query("read a tie", READ_TIE, &object_params(&source, object)).await?;
         let mut tied = Vec::with_capacity(rows.len() + 1);
-        for row in rows {
+        for row in &rows {
             // One whose row or payload is gone has lost its say: it is as old as the retention time.
             if row.get::<_, Option<&str>>("event_id").is_some() {
-                tied.extend(event_of(row)?.filter(|other| other.event_id != event.event_id));
+                tied.extend(event_of(&key_of(row)?, row)?.filter(|other| other.event_id != event.event_id));
             }
         }
-        tied.push(event.clone());
+        tied.push((*event).clone());
         let candidates: Vec<Candidate> = tied.iter().map(candidate).collect();
         let in_force: Option<&str> = rows.first().map(|row| row.get("in_force"));
         let Some(newest) = newest(&candidates) else { return Ok(Guard::Stale) };

@@ -9,7 +9,7 @@ use tokio_postgres::types::Type;
 
 use crate::error::LedgerError;
 use crate::ledger::Ledger;
-use crate::rows::{Keys, event_of, key_of};
+use crate::rows::{Keys, event_of};
 
 /// Seconds. Longer than the worker's function timeout, so that no living worker loses its lease; shorter than the queue's
 /// visibility timeout, so that a message that comes back after a crash finds the lease expired.
@@ -49,41 +49,11 @@ pub enum Grant {
     Unknown,
 }
 
+/// What is leased, and how, is in `webhook_lease` (`migrations/V1__ledger.sql`).
 pub(crate) const LEASE: &str = "
-WITH asked AS (
-    SELECT source, event_id, place FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS a (source, event_id, place)
-),
--- Nobody holds it and it is due. SKIP LOCKED: a row that is locked is being leased or settled by somebody else.
-free AS (
-    SELECT e.source, e.event_id
-    FROM webhook_event e JOIN asked USING (source, event_id)
-    WHERE CASE e.status
-            WHEN 'claimed' THEN true
-            WHEN 'failed' THEN e.next_attempt_at <= clock_timestamp()
-            WHEN 'processing' THEN e.lease_until <= clock_timestamp()
-            ELSE false END
-      AND e.attempts < $4 AND (e.attempts = 0 OR $5)
-    ORDER BY e.source, e.event_id
-    FOR UPDATE OF e SKIP LOCKED
-),
-leased AS (
-    UPDATE webhook_event e
-    SET status = 'processing', attempts = e.attempts + 1, lease_token = e.lease_token + 1,
-        lease_until = clock_timestamp() + make_interval(secs => $3), next_attempt_at = NULL
-    FROM free f
-    WHERE e.source = f.source AND e.event_id = f.event_id
-    RETURNING e.source, e.event_id, e.received_at, e.attempts, e.lease_token
-)
-SELECT a.source, a.event_id, e.event_type, e.account, e.object_kind, e.object_id, e.version, e.lifecycle, e.via, e.status,
-       (extract(epoch FROM e.received_at) * 1000000)::int8 AS received_at_us,
-       e.attempts AS attempts_before,
-       ceil(extract(epoch FROM coalesce(e.lease_until, e.next_attempt_at) - clock_timestamp()))::int4 AS wait_s,
-       l.attempts, l.lease_token, p.headers::text AS headers, p.body
-FROM asked a
-LEFT JOIN webhook_event e USING (source, event_id)
-LEFT JOIN leased l USING (source, event_id)
-LEFT JOIN webhook_payload p ON p.source = l.source AND p.event_id = l.event_id AND p.received_at = l.received_at
-ORDER BY a.place";
+SELECT token, attempt, found_status, wait_s, event_type, account, object_kind, object_id, version, lifecycle, via, received_at_us,
+       headers, body
+FROM webhook_lease($1::text[], $2::text[], make_interval(secs => $3::float8), $4::int4, $5::bool)";
 
 impl Ledger {
     /// Leases the first attempts among `keys`, in one commit. The grants stand in the order of `keys`, which must differ.
@@ -108,18 +78,18 @@ impl Ledger {
             (&retries as _, Type::BOOL),
         ];
         let answer = self.query("lease events", LEASE, &params).await?;
-        answer.rows.iter().map(|row| grant(row, attempts_max, retries)).collect()
+        keys.iter().zip(&answer.rows).map(|(key, row)| grant(key, row, attempts_max, retries)).collect()
     }
 }
 
-fn grant(row: &Row, attempts_max: i32, retries: bool) -> Result<Grant, LedgerError> {
-    if let Some(token) = row.get::<_, Option<i64>>("lease_token") {
-        let attempt = u32::try_from(row.get::<_, i32>("attempts")).unwrap_or(u32::MAX);
-        return Ok(Grant::Leased(Lease { key: key_of(row)?, attempt, event: event_of(row)?, token }));
+fn grant(key: &EventRef, row: &Row, attempts_max: i32, retries: bool) -> Result<Grant, LedgerError> {
+    if let Some(token) = row.get::<_, Option<i64>>("token") {
+        let attempt = u32::try_from(row.get::<_, i32>("attempt")).unwrap_or(u32::MAX);
+        return Ok(Grant::Leased(Lease { key: key.clone(), attempt, event: event_of(key, row)?, token }));
     }
-    let Some(status) = row.get::<_, Option<&str>>("status") else { return Ok(Grant::Unknown) };
+    let Some(status) = row.get::<_, Option<&str>>("found_status") else { return Ok(Grant::Unknown) };
     let wait_s = row.get::<_, Option<i32>>("wait_s").unwrap_or(0);
-    let attempts: i32 = row.get("attempts_before");
+    let attempts: i32 = row.get("attempt");
     let wait = u32::try_from(wait_s).unwrap_or(0);
     Ok(match status.parse()? {
         Status::Settled | Status::DeadLetter => Grant::Settled,
@@ -127,7 +97,7 @@ fn grant(row: &Row, attempts_max: i32, retries: bool) -> Result<Grant, LedgerErr
         Status::Failed if wait_s > 0 => Grant::NotDue { in_s: wait },
         Status::Claimed | Status::Processing | Status::Failed if attempts > 0 && !retries => Grant::RetryAlone,
         Status::Processing | Status::Failed if attempts >= attempts_max => Grant::Exhausted,
-        // It was free by this statement's snapshot and is not any more: somebody is at it right now.
+        // It was locked, and is as if it were free by now: somebody is at it.
         Status::Claimed | Status::Processing | Status::Failed => Grant::HeldElsewhere { for_s: 1 },
     })
 }

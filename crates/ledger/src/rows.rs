@@ -27,9 +27,9 @@ pub(crate) fn key_of(row: &Row) -> Result<EventRef, LedgerError> {
 }
 
 /// `None` where the payload is gone: retention dropped it before somebody asked for the event again.
-pub(crate) fn event_of(row: &Row) -> Result<Option<Event>, LedgerError> {
+pub(crate) fn event_of(key: &EventRef, row: &Row) -> Result<Option<Event>, LedgerError> {
     let Some(body) = row.get::<_, Option<&[u8]>>("body") else { return Ok(None) };
-    let EventRef { source, event_id } = key_of(row)?;
+    let EventRef { source, event_id } = key.clone();
     let object = match (row.get("account"), row.get("object_kind"), row.get("object_id")) {
         (Some(account), Some(kind), Some(id)) => Some(ObjectKey { account, kind, id }),
         _ => None,

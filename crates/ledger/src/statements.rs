@@ -1,7 +1,7 @@
 //! The hot path's statements as they are sent, for whoever measures what Postgres itself takes for them.
 
 use crate::claim::CLAIM;
-use crate::guard::ADVANCE;
+use crate::guard::GUARD;
 use crate::lease::LEASE;
 use crate::work::SETTLE;
 
@@ -11,9 +11,9 @@ use crate::work::SETTLE;
 pub struct Statements {
     pub claim: &'static str,
     pub lease: &'static str,
-    pub advance: &'static str,
+    pub guard: &'static str,
     pub settle: &'static str,
 }
 
 #[doc(hidden)]
-pub const STATEMENTS: Statements = Statements { claim: CLAIM, lease: LEASE, advance: ADVANCE, settle: SETTLE };
+pub const STATEMENTS: Statements = Statements { claim: CLAIM, lease: LEASE, guard: GUARD, settle: SETTLE };

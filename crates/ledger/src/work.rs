@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::join;
 use hookledger_core::{EventRef, Outcome};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Row, Transaction};
@@ -46,16 +48,11 @@ pub struct Done {
     pub lag: Duration,
 }
 
-pub(crate) const SETTLE: &str = "
-WITH spent AS (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::int8[], $4::text[]) AS s (source, event_id, lease_token, outcome)
-)
-UPDATE webhook_event e
-SET status = 'settled', outcome = s.outcome, settled_at = clock_timestamp(), lease_until = NULL, last_error = NULL
-FROM spent s
--- The fence: a token that has been passed on settles nothing.
-WHERE e.source = s.source AND e.event_id = s.event_id AND e.lease_token = s.lease_token AND e.status = 'processing'
-RETURNING e.source, e.event_id, greatest(0, extract(epoch FROM e.settled_at - e.received_at) * 1000)::int8 AS lag_ms";
+/// The fence is in `webhook_settle` (`migrations/V1__ledger.sql`).
+pub(crate) const SETTLE: &str = "SELECT lag_ms FROM webhook_settle($1::text[], $2::text[], $3::int8[], $4::text[])";
+
+/// What `webhook_settle` raises where a lease was lost.
+const LEASE_LOST: &str = "LL001";
 
 impl Ledger {
     pub async fn begin(&mut self) -> Result<Work<'_>, LedgerError> {
@@ -85,7 +82,7 @@ impl<'a> Work<'a> {
         self.transaction.query_typed(sql, params).await.map_err(|source| LedgerError::Query { operation, source })
     }
 
-    /// Settles every lease and commits, or does nothing of it.
+    /// Settles every lease and commits, or does nothing of it. One round trip.
     pub async fn settle(self, done: Vec<(Lease, Outcome)>) -> Result<Vec<Done>, Unsettled> {
         match self.try_settle(&done).await {
             Ok(lags) => {
@@ -105,21 +102,32 @@ impl<'a> Work<'a> {
             (&tokens as _, Type::INT8_ARRAY),
             (&outcomes as _, Type::TEXT_ARRAY),
         ];
-        let rows = self.query("settle events", SETTLE, &params).await.map_err(NotSettled::Refused)?;
-        if rows.len() != done.len() {
-            // Dropped here, and so rolled back: the lost lease's handler must not have written anything.
-            return Err(NotSettled::LeaseLost);
+        let mut settle = Box::pin(self.transaction.query_typed(SETTLE, &params));
+        // Sent by this, or refused, and then no COMMIT may follow.
+        if let Some(Err(source)) = settle.as_mut().now_or_never() {
+            return Err(NotSettled::Refused(LedgerError::Query { operation: "settle events", source }));
         }
-        self.transaction.commit().await.map_err(|source| {
-            let lost = connection_is_lost(&source);
-            let error = LedgerError::Query { operation: "commit", source };
-            if lost { NotSettled::CommitUnknown(error) } else { NotSettled::Refused(error) }
-        })?;
-        let lag_of = |lease: &Lease| {
-            let row = rows.iter().find(|row| row.get::<_, &str>("event_id") == lease.key.event_id.as_str());
-            let lag_ms: i64 = row.map_or(0, |row| row.get("lag_ms"));
-            Duration::from_millis(u64::try_from(lag_ms).unwrap_or(0))
-        };
-        Ok(done.iter().map(|(lease, _)| lag_of(lease)).collect())
+        // Not waiting for the answer: where it is an error, the server makes a ROLLBACK of the COMMIT behind it.
+        let (settled, committed) = join(settle, self.transaction.batch_execute("COMMIT")).await;
+        // It has ended, whichever way; dropping it would send a ROLLBACK after it.
+        std::mem::forget(self.transaction);
+        let rows = settled.map_err(unsettled)?;
+        committed.map_err(uncommitted)?;
+        Ok(rows.iter().map(|row| Duration::from_millis(u64::try_from(row.get::<_, i64>("lag_ms")).unwrap_or(0))).collect())
     }
+}
+
+/// The COMMIT had been sent, so without the server's word for it nothing is known.
+fn unsettled(source: tokio_postgres::Error) -> NotSettled {
+    match source.as_db_error().map(|error| error.code().code()) {
+        Some(LEASE_LOST) => NotSettled::LeaseLost,
+        Some(_) => NotSettled::Refused(LedgerError::Query { operation: "settle events", source }),
+        None => NotSettled::CommitUnknown(LedgerError::Query { operation: "settle events", source }),
+    }
+}
+
+fn uncommitted(source: tokio_postgres::Error) -> NotSettled {
+    let lost = connection_is_lost(&source);
+    let error = LedgerError::Query { operation: "commit", source };
+    if lost { NotSettled::CommitUnknown(error) } else { NotSettled::Refused(error) }
 }

@@ -1,11 +1,11 @@
-//! One event under its guard: which handler, whether the event is the newest, and a fence around what the handler can do to us.
+//! Events under their guard: which handler, whether the event is the newest, and a fence around what the handler can do to us.
 
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use hookledger_core::{Candidate, Event, HandlerError, Ordering, Outcome};
-use hookledger_ledger::{Guard, Tie, Work};
-use hookledger_providers::{Source, sns_confirmation_url};
+use hookledger_ledger::{Guard, Lease, Tie, Work};
+use hookledger_providers::{Sources, sns_confirmation_url};
 use hookledger_runtime::Https;
 
 use crate::confirm::confirm;
@@ -25,30 +25,83 @@ impl Applied {
     }
 }
 
-pub(crate) async fn apply(
+/// What there is to do about an event.
+enum Way<'a> {
+    Confirm {
+        url: String,
+    },
+    /// Nobody's.
+    Ignore,
+    Delta(&'a Route),
+    Snapshot(&'a Route),
+}
+
+/// Applies the leased events, in their order.
+pub(crate) async fn apply_all(
     work: &Work<'_>,
-    route: Option<&Route>,
-    source: &Source,
-    event: &Event,
+    routes: &[Route],
+    sources: &Sources,
     https: &Https,
-) -> Result<Applied, HandlerError> {
-    if let Some(url) = sns_confirmation_url(source, event) {
-        return confirm(https, &url).await.map(Applied::as_told);
-    }
-    let Some(route) = route else { return Ok(Applied::as_told(Outcome::Ignored)) };
-    match route.ordering {
-        Ordering::Delta => run(work, route.apply, event).await.map(Applied::as_told),
-        Ordering::Snapshot => {
-            let candidate = |event: &Event| -> Candidate { hookledger_providers::candidate(source, event) };
-            match work.guard(event, &candidate).await? {
-                Guard::Stale => Ok(Applied::as_told(Outcome::Stale)),
-                Guard::Newest { tie } => apply_newest(work, route, event, tie).await,
-                // This event is older; that it arrived shows which of the others is the newest.
-                Guard::Other { newest, tie } => {
-                    let applied = apply_newest(work, route, &newest, tie).await?;
-                    Ok(Applied { outcome: Outcome::Stale, ..applied })
-                }
+    leases: &[Lease],
+) -> Result<Vec<Applied>, HandlerError> {
+    let ways: Vec<(&Event, Way<'_>)> =
+        leases.iter().map(|lease| way_of(lease, routes, sources)).collect::<Result<_, _>>()?;
+    let mut guards = guard(work, sources, &ways).await?.into_iter();
+    let mut applied = Vec::with_capacity(ways.len());
+    for (event, way) in &ways {
+        applied.push(match way {
+            Way::Confirm { url } => confirm(https, url).await.map(Applied::as_told)?,
+            Way::Ignore => Applied::as_told(Outcome::Ignored),
+            Way::Delta(route) => run(work, route.apply, event).await.map(Applied::as_told)?,
+            Way::Snapshot(route) => {
+                let guard = guards.next().ok_or_else(|| HandlerError::retryable("an event was not guarded"))?;
+                apply_guarded(work, route, event, guard).await?
             }
+        });
+    }
+    Ok(applied)
+}
+
+fn way_of<'a>(lease: &'a Lease, routes: &'a [Route], sources: &Sources) -> Result<(&'a Event, Way<'a>), HandlerError> {
+    let event = lease.event.as_ref().ok_or_else(|| HandlerError::permanent("its payload is past retention"))?;
+    let source = sources.get(event.source.as_str());
+    let source = source.ok_or_else(|| HandlerError::permanent("its source is not configured any more"))?;
+    let way = match (sns_confirmation_url(source, event), routes.iter().find(|route| route.takes(event))) {
+        (Some(url), _) => Way::Confirm { url },
+        (None, None) => Way::Ignore,
+        (None, Some(route)) => match route.ordering {
+            Ordering::Delta => Way::Delta(route),
+            Ordering::Snapshot => Way::Snapshot(route),
+        },
+    };
+    Ok((event, way))
+}
+
+/// One for each snapshot, in their order.
+async fn guard(work: &Work<'_>, sources: &Sources, ways: &[(&Event, Way<'_>)]) -> Result<Vec<Guard>, HandlerError> {
+    let is_guarded = |way: &Way<'_>| match way {
+        Way::Snapshot(_) => true,
+        Way::Confirm { .. } | Way::Ignore | Way::Delta(_) => false,
+    };
+    let snapshots: Vec<&Event> = ways.iter().filter(|(_, way)| is_guarded(way)).map(|(event, _)| *event).collect();
+    // Events of one object are of one source, which is configured: it was looked up for the event that is compared.
+    let candidate = |event: &Event| -> Candidate {
+        match sources.get(event.source.as_str()) {
+            Some(source) => hookledger_providers::candidate(source, event),
+            None => Candidate { event_id: event.event_id.clone(), lifecycle: event.lifecycle, object: None, previous: None },
+        }
+    };
+    Ok(work.guard(&snapshots, &candidate).await?)
+}
+
+async fn apply_guarded(work: &Work<'_>, route: &Route, event: &Event, guard: Guard) -> Result<Applied, HandlerError> {
+    match guard {
+        Guard::Stale => Ok(Applied::as_told(Outcome::Stale)),
+        Guard::Newest { tie } => apply_newest(work, route, event, tie).await,
+        // This event is older; that it arrived shows which of the others is the newest.
+        Guard::Other { newest, tie } => {
+            let applied = apply_newest(work, route, &newest, tie).await?;
+            Ok(Applied { outcome: Outcome::Stale, ..applied })
         }
     }
 }

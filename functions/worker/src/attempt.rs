@@ -3,15 +3,12 @@
 use std::time::Duration;
 
 use hookledger_core::HandlerError;
-use hookledger_ledger::{Done, Lease, LedgerError, NotSettled, Unsettled, Work};
-use hookledger_providers::Sources;
-use hookledger_runtime::Https;
+use hookledger_ledger::{Done, Lease, LedgerError, NotSettled, Unsettled};
 use tokio::time::timeout;
 use tokio_postgres::error::SqlState;
 
-use crate::apply::{Applied, apply};
+use crate::apply::{Applied, apply_all};
 use crate::batch::Worker;
-use crate::route::Route;
 
 /// How long the handlers of one transaction may take. Twice this, with what is around it, fits the function's time.
 const HANDLER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,24 +67,6 @@ impl Worker {
             }
         }
     }
-}
-
-async fn apply_all(
-    work: &Work<'_>,
-    routes: &[Route],
-    sources: &Sources,
-    https: &Https,
-    leases: &[Lease],
-) -> Result<Vec<Applied>, HandlerError> {
-    let mut applied = Vec::with_capacity(leases.len());
-    for lease in leases {
-        let event = lease.event.as_ref().ok_or_else(|| HandlerError::permanent("its payload is past retention"))?;
-        let source = sources.get(event.source.as_str());
-        let source = source.ok_or_else(|| HandlerError::permanent("its source is not configured any more"))?;
-        let route = routes.iter().find(|route| route.takes(event));
-        applied.push(apply(work, route, source, event, https).await?);
-    }
-    Ok(applied)
 }
 
 /// Whether two transactions were in each other's way.

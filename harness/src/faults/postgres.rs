@@ -11,6 +11,8 @@ use tokio::task::JoinSet;
 
 /// The simple query that ends a transaction, with the zero that ends its text.
 const COMMIT: &[u8] = b"COMMIT\0";
+/// What the server calls the end of one that was to be committed, in its answer.
+const ENDS: [&[u8]; 2] = [b"COMMIT\0", b"ROLLBACK\0"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PostgresFault {
@@ -131,8 +133,13 @@ async fn relay(mut client: TcpStream, orders: &Orders) -> std::io::Result<()> {
         done = back => return done,
     };
     if lose_the_answer {
-        // It is there: the server has committed.
-        let _answer = from_server.read(&mut [0; 1024]).await?;
+        let mut answers = Vec::new();
+        // The one to the COMMIT, which may be behind others: the server has committed. A transaction that had failed is none.
+        while !ENDS.iter().any(|end| answers.windows(end.len()).any(|window| window == *end)) {
+            if from_server.read_buf(&mut answers).await? == 0 {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ async fn the_history_of_an_object_says_what_decided() {
         let lease = ground.lease(id).await;
         let work = ground.ledger.begin().await.unwrap();
         let candidate = |_: &hookledger_core::Event| unreachable!("no tie");
-        work.guard(lease.event.as_ref().unwrap(), &candidate).await.unwrap();
+        work.guard(&[lease.event.as_ref().unwrap()], &candidate).await.unwrap();
         work.settle(vec![(lease, outcome)]).await.unwrap();
     }
     let cli = Cli::on(&ground);

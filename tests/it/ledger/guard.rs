@@ -30,7 +30,8 @@ impl Ground {
         self.run("UPDATE webhook_event SET status = 'claimed', attempts = 0, settled_at = NULL, outcome = NULL").await;
         let lease = self.lease(event.identity().event_id.as_str()).await;
         let work = self.ledger.begin().await.unwrap();
-        let (newest, outcome, tie) = match work.guard(lease.event.as_ref().unwrap(), &candidate).await.unwrap() {
+        let mut guards = work.guard(&[lease.event.as_ref().unwrap()], &candidate).await.unwrap();
+        let (newest, outcome, tie) = match guards.remove(0) {
             Guard::Newest { tie } => (lease.event.clone(), Outcome::Applied, tie),
             Guard::Stale => (None, Outcome::Stale, Tie::None),
             Guard::Other { newest, tie } => (Some(*newest), Outcome::Stale, tie),
