@@ -4,6 +4,7 @@
 
 mod batch;
 mod contention;
+mod exchanges;
 mod faults;
 mod handlers;
 mod order;

@@ -24,29 +24,43 @@ fn version(id: &str, second: i64, lifecycle: Lifecycle, object: Value, previous:
 }
 
 impl Ground {
-    /// Delivers an event and processes it as the worker does, writing the object's value as the subscription's plan.
     async fn process(&mut self, event: &VerifiedEvent) -> (Outcome, Tie) {
-        self.claim(event).await;
-        self.run("UPDATE webhook_event SET status = 'claimed', attempts = 0, settled_at = NULL, outcome = NULL").await;
-        let lease = self.lease(event.identity().event_id.as_str()).await;
-        let work = self.ledger.begin().await.unwrap();
-        let mut guards = work.guard(&[lease.event.as_ref().unwrap()], &candidate).await.unwrap();
-        let (newest, outcome, tie) = match guards.remove(0) {
-            Guard::Newest { tie } => (lease.event.clone(), Outcome::Applied, tie),
-            Guard::Stale => (None, Outcome::Stale, Tie::None),
-            Guard::Other { newest, tie } => (Some(*newest), Outcome::Stale, tie),
-        };
-        if let Some(event) = newest {
-            let plan = candidate(&event).object.unwrap()["plan"].to_string().replace('\'', "");
-            let upsert = format!(
-                "INSERT INTO subscription VALUES ('sub_1', '{plan}', '{}', 0)
-                 ON CONFLICT (subscription_id) DO UPDATE SET plan = excluded.plan, state = excluded.state",
-                event.event_id
-            );
-            work.transaction().batch_execute(&upsert).await.unwrap();
+        self.process_batch(std::slice::from_ref(event)).await.remove(0)
+    }
+
+    /// Delivers events and processes them as the worker does, writing an object's value as the subscription's plan.
+    async fn process_batch(&mut self, events: &[VerifiedEvent]) -> Vec<(Outcome, Tie)> {
+        for event in events {
+            self.claim(event).await;
         }
-        work.settle(vec![(lease, outcome)]).await.unwrap();
-        (outcome, tie)
+        self.run("UPDATE webhook_event SET status = 'claimed', attempts = 0, settled_at = NULL, outcome = NULL").await;
+        let mut leases = Vec::new();
+        for event in events {
+            leases.push(self.lease(event.identity().event_id.as_str()).await);
+        }
+        let work = self.ledger.begin().await.unwrap();
+        let guarded: Vec<&Event> = leases.iter().map(|lease| lease.event.as_ref().unwrap()).collect();
+        let guards = work.guard(&guarded, &candidate).await.unwrap();
+        let mut ends = Vec::new();
+        for (event, guard) in guarded.into_iter().zip(guards) {
+            let (newest, outcome, tie) = match guard {
+                Guard::Newest { tie } => (Some(event.clone()), Outcome::Applied, tie),
+                Guard::Stale => (None, Outcome::Stale, Tie::None),
+                Guard::Other { newest, tie } => (Some(*newest), Outcome::Stale, tie),
+            };
+            if let Some(event) = newest {
+                let plan = candidate(&event).object.unwrap()["plan"].to_string().replace('\'', "");
+                let upsert = format!(
+                    "INSERT INTO subscription VALUES ('sub_1', '{plan}', '{}', 0)
+                     ON CONFLICT (subscription_id) DO UPDATE SET plan = excluded.plan, state = excluded.state",
+                    event.event_id
+                );
+                work.transaction().batch_execute(&upsert).await.unwrap();
+            }
+            ends.push((outcome, tie));
+        }
+        work.settle(leases.into_iter().zip(ends.iter().map(|(outcome, _)| *outcome)).collect()).await.unwrap();
+        ends
     }
 
     async fn in_force(&self) -> String {
@@ -157,6 +171,32 @@ fn every_permutation_with_repeats_ends_in_the_same_state() {
             (ends.remove(0), ends.remove(0))
         });
         prop_assert_eq!(in_order, in_any_order);
+        Ok(())
+    });
+    result.unwrap();
+}
+
+#[test]
+fn a_batch_is_guarded_as_its_events_would_be_one_after_the_other() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut ground = runtime.block_on(Ground::new("guard_batch"));
+    let config = ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() };
+    let ground = std::cell::RefCell::new(&mut ground);
+    let result = TestRunner::new(config).run(&history().prop_shuffle(), |events| {
+        let mut ground = ground.borrow_mut();
+        let (one_by_one, at_once) = runtime.block_on(async {
+            let memory = "SELECT version, deleted, event_id, tied_event_ids FROM webhook_object";
+            ground.forget().await;
+            let mut ends = Vec::new();
+            for event in &events {
+                ends.push(ground.process(event).await);
+            }
+            let one_by_one = (ends, ground.in_force().await, ground.read(memory).await);
+            ground.forget().await;
+            let ends = ground.process_batch(&events).await;
+            (one_by_one, (ends, ground.in_force().await, ground.read(memory).await))
+        });
+        prop_assert_eq!(one_by_one, at_once);
         Ok(())
     });
     result.unwrap();

@@ -86,9 +86,11 @@ async fn one_lost_lease_undoes_a_whole_batch_and_gives_the_leases_back() {
     let leases = [ground.leased("a").await, ground.leased("b").await];
     ground.run("UPDATE webhook_event SET lease_token = 9 WHERE event_id = 'b'").await;
     let work = ground.ledger.begin().await.unwrap();
+    work.transaction().batch_execute("INSERT INTO subscription VALUES ('s', 'p', 'active', 1)").await.unwrap();
     let unsettled = work.settle(leases.map(|lease| (lease, Outcome::Ignored)).into()).await.unwrap_err();
-    assert_eq!(unsettled.leases.len(), 2);
+    assert_eq!((unsettled.leases.len(), unsettled.why.to_string().as_str()), (2, "a lease was lost"));
     ground.check_read("SELECT DISTINCT status FROM webhook_event", "(processing)").await;
+    ground.check_read("SELECT count(*) FROM subscription", "(0)").await;
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use hookledger_core::{Outcome, Settlement};
+use hookledger_ledger::NotSettled;
 
 use crate::ground::{Ground, event};
 
@@ -23,6 +24,28 @@ async fn work_that_is_dropped_leaves_nothing() {
     drop(work);
     ground.check_read("SELECT status FROM webhook_event", "(processing)").await;
     ground.check_read("SELECT count(*) FROM subscription", "(0)").await;
+}
+
+#[tokio::test]
+async fn a_commit_that_is_refused_settles_nothing() {
+    let mut ground = Ground::new("settle_refused").await;
+    ground
+        .run(
+            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION $s$not so$s$; END';
+             CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON subscription DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION refuse()",
+        )
+        .await;
+    let lease = ground.leased("evt_1").await;
+    let insert = "INSERT INTO subscription VALUES ('s', 'p', 'active', 1)";
+    let unsettled = ground.settle(lease, insert).await.unwrap_err();
+    assert!(matches!(unsettled.why, NotSettled::Refused(_)), "{:?}", unsettled.why);
+    ground.check_read("SELECT status FROM webhook_event", "(processing)").await;
+    ground.check_read("SELECT count(*) FROM subscription", "(0)").await;
+    // The connection is as good as new.
+    let lease = unsettled.leases.into_iter().next().unwrap();
+    ground.settle(lease, "SELECT 1").await.unwrap();
+    ground.check_read("SELECT status FROM webhook_event", "(settled)").await;
 }
 
 #[tokio::test]

@@ -8,7 +8,13 @@ use super::batch::deliver;
 use super::handlers::{SNAPSHOT, apply};
 use crate::ground::{Ground, event_with};
 
-fn subscription(id: &str, second: i64, plan: &str, lifecycle: Lifecycle, previous: &str) -> hookledger_core::VerifiedEvent {
+pub(super) fn subscription(
+    id: &str,
+    second: i64,
+    plan: &str,
+    lifecycle: Lifecycle,
+    previous: &str,
+) -> hookledger_core::VerifiedEvent {
     let body = format!(
         r#"{{"object":"event","data":{{"object":{{"id":"sub_1","object":"subscription","status":"active","items":{{"data":[{{"price":{{"id":"{plan}"}}}}]}},"n":"{plan}"}}{previous}}}}}"#
     );
@@ -56,6 +62,21 @@ async fn two_updates_in_one_second_are_told_apart_by_what_they_changed() {
         ground.run("UPDATE webhook_event SET status = 'claimed', attempts = 0, settled_at = NULL, outcome = NULL").await;
         ground.run("TRUNCATE webhook_object, subscription").await;
     }
+}
+
+#[tokio::test]
+async fn events_of_one_object_that_come_in_one_batch_are_guarded_like_any_others() {
+    let mut ground = Ground::new("order_batch").await;
+    let previous = r#","previous_attributes":{"n":"plus"}"#;
+    ground.claim(&subscription("a", 2, "team", Lifecycle::Updated, previous)).await;
+    ground.claim(&subscription("b", 2, "plus", Lifecycle::Updated, "")).await;
+    ground.claim(&subscription("c", 1, "starter", Lifecycle::Created, "")).await;
+    ground.claim(&subscription("d", 3, "max", Lifecycle::Deleted, "")).await;
+    ground.claim(&subscription("e", 4, "late", Lifecycle::Updated, "")).await;
+    assert_eq!(deliver(&mut ground.worker(ROUTES), &["e", "d", "c", "b", "a"]).await, [""; 0]);
+    let outcomes = "(a,applied) (b,stale) (c,stale) (d,applied) (e,stale)";
+    ground.check_read("SELECT event_id, outcome FROM webhook_event ORDER BY 1", outcomes).await;
+    ground.check_read(SUBSCRIPTION, "(max,canceled)").await;
 }
 
 /// Asks the provider, so to speak.
