@@ -81,6 +81,11 @@ pub(crate) struct Provider {
     pub(crate) kept_headers: Vec<HeaderName>,
     /// The envelope again, with the states that only ties need.
     pub(crate) ties: (Envelope, Wanted),
+    /// Whether the body has to be opened before its signature can be checked.
+    pub(crate) opens_early: bool,
+    /// Whether the signed time stands in the body.
+    pub(crate) times_in_body: bool,
+    pub(crate) signs_time: bool,
 }
 
 impl Provider {
@@ -113,21 +118,10 @@ impl Provider {
             kept_headers.push(name);
         }
         definition.check()?;
-        Ok(Self { definition, wanted, kept_headers, ties })
-    }
-
-    /// Whether the body has to be opened before its signature can be checked.
-    pub(crate) fn opens_early(&self) -> bool {
-        self.definition.signature.is_in_body() || (self.signs_time() && self.times_in_body())
-    }
-
-    /// Whether the signed time stands in the body.
-    pub(crate) fn times_in_body(&self) -> bool {
-        self.definition.timestamp.as_ref().is_some_and(SignedTime::is_in_body)
-    }
-
-    pub(crate) fn signs_time(&self) -> bool {
-        self.definition.signature.templates().iter().any(Template::has_timestamp)
+        let times_in_body = definition.timestamp.as_ref().is_some_and(SignedTime::is_in_body);
+        let signs_time = definition.signature.templates().iter().any(Template::has_timestamp);
+        let opens_early = definition.signature.is_in_body() || (signs_time && times_in_body);
+        Ok(Self { definition, wanted, kept_headers, ties, opens_early, times_in_body, signs_time })
     }
 }
 

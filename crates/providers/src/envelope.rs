@@ -162,15 +162,15 @@ impl Envelope {
     }
 
     pub(crate) fn event_type(&self, facts: &Facts<'_>) -> Result<String, Rejection> {
-        let mut words = Vec::with_capacity(self.event_type.len());
-        for (n, place) in self.event_type.iter().enumerate() {
-            match place.text(facts).map_err(|Malformed| Rejection::MalformedBody)? {
-                Some(word) => words.push(word),
-                None if n == 0 => return Err(Rejection::NoEventType),
-                None => {}
+        let mut words = self.event_type.iter().map(|place| place.text(facts).map_err(|Malformed| Rejection::MalformedBody));
+        let first = words.next().transpose()?.flatten().ok_or(Rejection::NoEventType)?;
+        let mut event_type = first.into_owned();
+        for word in words {
+            if let Some(word) = word? {
+                event_type.push('.');
+                event_type.push_str(&word);
             }
         }
-        let event_type = words.join(".");
         // It becomes a column, a metric's dimension and a log field.
         let plain = event_type.len() <= 255 && !event_type.chars().any(char::is_control);
         if plain { Ok(event_type) } else { Err(Rejection::MalformedBody) }
@@ -229,13 +229,14 @@ impl Envelope {
 
 impl ObjectRule {
     fn id(&self, facts: &Facts<'_>) -> Result<Option<String>, Malformed> {
-        let mut parts = Vec::with_capacity(self.id.len());
-        for place in &self.id {
-            match place.text(facts)? {
-                Some(part) => parts.push(part),
-                None => return Ok(None),
-            }
+        let mut parts = self.id.iter().map(|place| place.text(facts));
+        let Some(first) = parts.next().transpose()?.flatten() else { return Ok(None) };
+        let mut id = first.into_owned();
+        for part in parts {
+            let Some(part) = part? else { return Ok(None) };
+            id.push(':');
+            id.push_str(&part);
         }
-        Ok(Some(parts.join(":")))
+        Ok(Some(id))
     }
 }

@@ -1,13 +1,12 @@
 //! Picks the few fields that matter out of a JSON body, in one pass and without a tree of the rest.
 //!
-//! Invariants: a field that is looked for and stands there twice is refused, because two readers could take it for two
-//! things; what is not looked for is only skipped, so neither its depth nor its numbers nor its escapes can do harm.
+//! Invariants: a body that is not JSON is refused, wherever the fault stands; so is a field that is looked for and stands there
+//! twice, because two readers could take it for two things. What is not looked for is only skipped, so neither its depth nor its
+//! numbers nor its escapes can do harm. What is found is UTF-8.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use crate::scan::{Inside, Key, after_value, after_white_space, key};
 
 /// Most children of one node: as many as bits in the set of those already seen.
 const CHILDREN_MAX: usize = 64;
@@ -74,11 +73,68 @@ impl Fields {
     }
 
     pub(crate) fn find<'a>(&self, json: &'a [u8]) -> Result<Found<'a>, Malformed> {
-        let mut found = vec![None; self.pointers.len()];
-        let mut deserializer = serde_json::Deserializer::from_slice(json);
-        Walk { fields: self, node: 0, found: &mut found }.deserialize(&mut deserializer).map_err(|_| Malformed)?;
-        deserializer.end().map_err(|_| Malformed)?;
-        Ok(found)
+        let mut found = self.nothing();
+        let rest = self.value(&self.nodes[0], after_white_space(json), &mut found)?;
+        if after_white_space(rest).is_empty() { Ok(found) } else { Err(Malformed) }
+    }
+
+    /// What is left after the value of `node`. Recurses no deeper than a pointer is long.
+    fn value<'a>(&self, node: &Node, json: &'a [u8], found: &mut Found<'a>) -> Result<&'a [u8], Malformed> {
+        let rest = match json {
+            [b'{', inner @ ..] if !node.children.is_empty() => self.object(node, inner, found)?,
+            [b'[', inner @ ..] if !node.children.is_empty() => self.array(node, inner, found)?,
+            _ => after_value(json)?,
+        };
+        if let Some(slot) = node.slot {
+            let text = json.get(..json.len() - rest.len()).unwrap_or_default();
+            found[slot] = Some(std::str::from_utf8(text).map_err(|_| Malformed)?);
+        }
+        Ok(rest)
+    }
+
+    fn object<'a>(&self, node: &Node, inner: &'a [u8], found: &mut Found<'a>) -> Result<&'a [u8], Malformed> {
+        let mut seen = 0_u64;
+        let (mut more, mut rest) = Inside::Object.first(inner)?;
+        while more {
+            let (key, value) = key(rest)?;
+            let rest_of = match node.child(key) {
+                Some(child) if seen & (1 << child) != 0 => return Err(Malformed),
+                Some(child) => {
+                    seen |= 1 << child;
+                    self.value(&self.nodes[node.children[child].1], value, found)?
+                }
+                None => after_value(value)?,
+            };
+            (more, rest) = Inside::Object.next(rest_of)?;
+        }
+        Ok(rest)
+    }
+
+    fn array<'a>(&self, node: &Node, inner: &'a [u8], found: &mut Found<'a>) -> Result<&'a [u8], Malformed> {
+        let (mut more, mut rest) = Inside::Array.first(inner)?;
+        for index in 0_usize.. {
+            if !more {
+                break;
+            }
+            let after = match node.children.iter().find(|(name, _)| name.parse() == Ok(index)) {
+                Some((_, child)) => self.value(&self.nodes[*child], rest, found)?,
+                None => after_value(rest)?,
+            };
+            (more, rest) = Inside::Array.next(after)?;
+        }
+        Ok(rest)
+    }
+}
+
+impl Node {
+    /// The position of the child that a key names.
+    fn child(&self, key: Key<'_>) -> Option<usize> {
+        if key.escaped {
+            // A key that cannot be text, for half a surrogate pair, is none of ours.
+            let key: String = serde_json::from_slice(&[b"\"", key.text, b"\""].concat()).ok()?;
+            return self.children.iter().position(|(name, _)| *name == key);
+        }
+        self.children.iter().position(|(name, _)| name.as_bytes() == key.text)
     }
 }
 
@@ -89,120 +145,6 @@ pub(crate) fn scalar(json: &str) -> Result<Option<Cow<'_, str>>, Malformed> {
         Some(b'"') => serde_json::from_str(json).map(|text: String| Some(Cow::Owned(text))).map_err(|_| Malformed),
         Some(b'n' | b'{' | b'[') | None => Ok(None),
         Some(_) => Ok(Some(Cow::Borrowed(json))),
-    }
-}
-
-struct Walk<'w, 'a> {
-    fields: &'w Fields,
-    node: usize,
-    found: &'w mut Found<'a>,
-}
-
-impl<'a> DeserializeSeed<'a> for Walk<'_, 'a> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
-        let node = &self.fields.nodes[self.node];
-        let Some(slot) = node.slot else { return deserializer.deserialize_any(self) };
-        let json: &'a RawValue = serde::Deserialize::deserialize(deserializer)?;
-        self.found[slot] = Some(json.get());
-        if !node.children.is_empty() && json.get().starts_with(['{', '[']) {
-            serde_json::Deserializer::from_str(json.get()).deserialize_any(self).map_err(D::Error::custom)?;
-        }
-        Ok(())
-    }
-}
-
-impl<'a> Visitor<'a> for Walk<'_, 'a> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
-        let node = &self.fields.nodes[self.node];
-        let mut seen = 0_u64;
-        while let Some(child) = map.next_key_seed(Name(node))? {
-            let Some(child) = child else {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            };
-            if seen & (1 << child) != 0 {
-                return Err(M::Error::custom("a field stands there twice"));
-            }
-            seen |= 1 << child;
-            map.next_value_seed(Walk { fields: self.fields, node: node.children[child].1, found: self.found })?;
-        }
-        Ok(())
-    }
-
-    fn visit_seq<S: SeqAccess<'a>>(self, mut seq: S) -> Result<(), S::Error> {
-        let node = &self.fields.nodes[self.node];
-        for index in 0_usize.. {
-            let child = node.children.iter().find(|(name, _)| name.parse() == Ok(index));
-            let more = match child {
-                Some((_, child)) => {
-                    seq.next_element_seed(Walk { fields: self.fields, node: *child, found: self.found })?.is_some()
-                }
-                None => seq.next_element::<IgnoredAny>()?.is_some(),
-            };
-            if !more {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-}
-
-/// Reads a key as the position of a node's child. As bytes, because a key with half a surrogate pair is none of ours.
-struct Name<'n>(&'n Node);
-
-impl<'a> DeserializeSeed<'a> for Name<'_> {
-    type Value = Option<usize>;
-
-    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
-        deserializer.deserialize_bytes(self)
-    }
-}
-
-impl Visitor<'_> for Name<'_> {
-    type Value = Option<usize>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a key")
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<Option<usize>, E> {
-        self.visit_bytes(name.as_bytes())
-    }
-
-    fn visit_bytes<E>(self, name: &[u8]) -> Result<Option<usize>, E> {
-        Ok(self.0.children.iter().position(|(known, _)| known.as_bytes() == name))
     }
 }
 
@@ -254,6 +196,20 @@ mod tests {
         let mut fields = Fields::default();
         fields.add("/id").unwrap();
         assert!(fields.find(b"{\"x\": \"\xff\xfe\", \"id\": 1}").is_ok());
+    }
+
+    #[test]
+    fn every_bracket_has_its_own_end_however_deep_it_stands() {
+        let nested = |depth: usize, end: &str| {
+            let (start, ends) = (r#"[{"x":"#.repeat(depth), "}]".repeat(depth - 1));
+            format!(r#"{{"x": {start}0{end}{ends}, "id": 1}}"#)
+        };
+        for depth in [1, 31, 32, 33, 63, 64, 65, 1000] {
+            check(&["/id"], &nested(depth, "}]"), Ok(&[Some("1")]));
+            for end in ["]}", "}}", "]]", "}", ""] {
+                check(&["/id"], &nested(depth, end), Err(Malformed));
+            }
+        }
     }
 
     #[test]

@@ -31,11 +31,14 @@ impl Unit {
 
 /// `None` for what is not a time, and for one beyond what 64 bits hold.
 pub(crate) fn micros(text: &str, unit: Unit) -> Option<Micros> {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    if is_digits(whole) && (fraction.is_empty() != text.contains('.')) {
-        return decimal(whole, fraction, unit);
+    match text.split_once('.') {
+        Some((whole, fraction)) if is_digits(whole) && !fraction.is_empty() => return decimal(whole, fraction, unit),
+        None if is_digits(text) => return decimal(text, "", unit),
+        Some(_) | None => {}
     }
-    if let Ok(instant) = text.parse::<Timestamp>() {
+    // What stands behind a date: it is dear to find out by trying.
+    let has_zone = text.get(10..).is_some_and(|time| time.contains(['Z', 'z', '+', '-']));
+    if has_zone && let Ok(instant) = text.parse::<Timestamp>() {
         return Some(instant.as_microsecond());
     }
     // GitLab writes "2015-05-17 18:08:09 UTC"; Discord, WooCommerce and Xero leave the zone out and mean UTC.

@@ -20,13 +20,15 @@ pub(crate) fn parts(
     item: &Bytes,
 ) -> (Vec<(String, String)>, Bytes) {
     let request = facts.request;
-    let unwrapped = request.is_form() && opened.json.is_some();
+    let unwrapped = opened.is_form && opened.json.is_some();
     let mut headers = Vec::with_capacity(provider.kept_headers.len());
     for name in &provider.kept_headers {
         let value = request.headers.get(name).and_then(|value| value.to_str().ok());
         match value {
-            Some(_) if unwrapped && name == CONTENT_TYPE => headers.push((name.to_string(), "application/json".to_owned())),
-            Some(value) => headers.push((name.to_string(), value.to_owned())),
+            Some(_) if unwrapped && name == CONTENT_TYPE => {
+                headers.push((name.as_str().to_owned(), "application/json".to_owned()))
+            }
+            Some(value) => headers.push((name.as_str().to_owned(), value.to_owned())),
             None => {}
         }
     }
@@ -41,13 +43,14 @@ fn redacted(provider: &Provider, facts: &Facts<'_>, body: Bytes, is_json: bool) 
     let places = &provider.definition.redact;
     if is_json {
         let secrets = places.iter().filter_map(|place| place.json(facts)).filter(|json| json.starts_with('"'));
-        splice(&body, secrets.map(|secret| (secret.as_bytes(), format!("{BLANK:?}"))).collect())
+        splice(body, secrets.map(|secret| (secret.as_bytes(), format!("{BLANK:?}"))).collect())
     } else {
         let is_secret = |name: &[u8]| places.iter().flat_map(Place::form_fields).any(|field| field.as_bytes() == name);
-        let pairs = body.split(|byte| *byte == b'&').filter_map(|pair| {
+        let form = body.clone();
+        let pairs = form.split(|byte| *byte == b'&').filter_map(|pair| {
             let equals = pair.iter().position(|byte| *byte == b'=')?;
             is_secret(&pair[..equals]).then(|| (&pair[equals + 1..], BLANK.to_owned()))
         });
-        splice(&body, pairs.collect())
+        splice(body, pairs.collect())
     }
 }

@@ -13,6 +13,8 @@ mod explain;
 mod facts;
 mod fetched_key;
 mod fields;
+#[cfg(test)]
+mod fields_against_serde;
 mod handshake;
 mod id_rule;
 mod instant;
@@ -25,6 +27,7 @@ mod opened;
 mod place;
 mod rejection;
 mod request;
+mod scan;
 mod secret_kind;
 mod secret_ref;
 mod settings;

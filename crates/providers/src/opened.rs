@@ -18,6 +18,7 @@ const SPLIT_BYTES_MAX: usize = 32 << 20;
 pub(crate) struct Opened<'a> {
     provider: &'a Provider,
     request: &'a SignedRequest,
+    pub(crate) is_form: bool,
     pub(crate) form: Form<'a>,
     /// `None` where the body is a form without JSON in it.
     pub(crate) json: Option<Bytes>,
@@ -26,9 +27,10 @@ pub(crate) struct Opened<'a> {
 
 impl<'a> Opened<'a> {
     pub(crate) fn new(provider: &'a Provider, request: &'a SignedRequest) -> Result<Self, Malformed> {
-        let form = request.form();
+        let is_form = request.is_form();
+        let form = if is_form { request.form() } else { Form::new() };
         let payload = match &provider.definition.payload_field {
-            Some(field) if request.is_form() => {
+            Some(field) if is_form => {
                 let mut payloads = form.iter().filter(|(name, _)| name == field).map(|(_, payload)| payload);
                 let payload = payloads.next().map(|payload| Bytes::copy_from_slice(payload.as_bytes()));
                 if payloads.next().is_some() {
@@ -36,13 +38,13 @@ impl<'a> Opened<'a> {
                 }
                 payload
             }
-            Some(_) | None => (!request.is_form()).then(|| request.body.clone()),
+            Some(_) | None => (!is_form).then(|| request.body.clone()),
         };
         match provider.definition.payload {
-            Payload::Json => Ok(Self { provider, request, form, json: payload, xml: String::new() }),
+            Payload::Json => Ok(Self { provider, request, is_form, form, json: payload, xml: String::new() }),
             Payload::XmlBase64 => {
                 let xml = payload.as_deref().and_then(xml_base64).ok_or(Malformed)?;
-                Ok(Self { provider, request, form, json: None, xml })
+                Ok(Self { provider, request, is_form, form, json: None, xml })
             }
         }
     }

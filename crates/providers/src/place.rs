@@ -28,7 +28,7 @@ impl Place {
     /// The first alternative that is there and not blank.
     pub(crate) fn text<'a>(&'a self, facts: &Facts<'a>) -> Result<Option<Cow<'a, str>>, Malformed> {
         for at in &self.0 {
-            if let Some(text) = at.text(facts)?.filter(|text| !text.trim().is_empty()) {
+            if let Some(text) = at.text(facts)?.filter(|text| !text.chars().all(char::is_whitespace)) {
                 return Ok(Some(text));
             }
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, HeaderValue, Method};
 
 #[derive(Debug, Clone)]
 pub struct SignedRequest {
@@ -25,9 +25,8 @@ impl SignedRequest {
 
     /// Whether the body is an HTML form, as its content type says.
     pub(crate) fn is_form(&self) -> bool {
-        let content_type =
-            self.headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let essence = content_type.split(';').next().unwrap_or_default().trim();
-        essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+        let content_type = self.headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
+        essence.trim_ascii().eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
     }
 }

@@ -38,7 +38,7 @@ pub fn sign(source: &Source, request: &mut SignedRequest, secret: &Secret, now_s
     if signature.algorithm.sign(secret, &[]).is_none() {
         return Err(Unsignable::PrivateKey);
     }
-    if source.provider.times_in_body() {
+    if source.provider.times_in_body {
         request.body = with_time(source, request, now_s)?;
     }
     if let Some(header) = signature.at.headers().next() {
@@ -61,7 +61,7 @@ fn in_header(
     let definition = &source.provider.definition;
     let signature = &definition.signature;
     let time = match &definition.timestamp {
-        Some(time) if source.provider.signs_time() => Some((time, time.print(now_s))),
+        Some(time) if source.provider.signs_time => Some((time, time.print(now_s))),
         Some(_) | None => None,
     };
     let signed_at = time.as_ref().map_or("", |(_, text)| text);
@@ -124,7 +124,7 @@ fn replaced(
         let new = text(&facts)?;
         parts.push((old.as_bytes(), if old.starts_with('"') { serde_json::Value::from(new).to_string() } else { new }));
     }
-    Ok(splice(&request.body, parts))
+    Ok(splice(request.body.clone(), parts))
 }
 
 /// The signature as it is written.

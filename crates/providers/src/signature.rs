@@ -257,7 +257,11 @@ impl Algorithm {
 impl Encoding {
     fn decode(self, text: &str) -> Option<Vec<u8>> {
         match self {
-            Self::Hex => hex::decode(text).ok(),
+            Self::Hex => {
+                let mut bytes = vec![0; text.len() / 2];
+                hex::decode_to_slice(text, &mut bytes).ok()?;
+                Some(bytes)
+            }
             Self::Base64 => BASE64.decode(text).ok(),
             Self::Text => Some(text.as_bytes().to_vec()),
         }

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 
 /// `body` with each part (a slice of it) replaced by the text beside it.
-pub(crate) fn splice(body: &Bytes, mut parts: Vec<(&[u8], String)>) -> Bytes {
+pub(crate) fn splice(body: Bytes, mut parts: Vec<(&[u8], String)>) -> Bytes {
     if parts.is_empty() {
-        return body.clone();
+        return body;
     }
     parts.sort_unstable_by_key(|(part, _)| part.as_ptr());
     let mut spliced = Vec::with_capacity(body.len());

@@ -1,5 +1,6 @@
 //! From a delivery to the events it carries.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use bytes::Bytes;
@@ -67,12 +68,13 @@ pub fn verify(
     let is_replay = replay.is_some();
     let proof = match replay {
         Some(proof) => Some(proof),
-        None if source.provider.opens_early() => None,
+        None if source.provider.opens_early => None,
         None => {
             let unopened = Facts::unopened(request, now_s);
-            let proof = prove(source, &unopened, secrets)?;
-            if !source.provider.times_in_body() {
-                check_time(source, &unopened, now_s)?;
+            let time = signed_time(source, &unopened);
+            let proof = prove(source, &unopened, time.as_deref(), secrets)?;
+            if !source.provider.times_in_body {
+                check_time(source, time.as_deref(), now_s)?;
             }
             Some(proof)
         }
@@ -83,15 +85,15 @@ pub fn verify(
     let root = opened.root().map_err(|_| unreadable)?;
     let items = opened.items(&root, is_replay).map_err(|_| unreadable)?;
     let found = items.iter().map(|item| opened.item(item)).collect::<Result<Vec<_>, _>>().map_err(|_| unreadable)?;
-    let each: Vec<Facts<'_>> = found.iter().map(|item| opened.facts(&root, item, now_s)).collect();
+    let each = || found.iter().map(|item| opened.facts(&root, item, now_s));
     let whole = opened.facts(&root, found.first().unwrap_or(&root), now_s);
     let proof = match proof {
         Some(proof) => proof,
-        None if source.provider.definition.signature.each => prove_each(source, &each, secrets)?,
-        None => prove(source, &whole, secrets)?,
+        None if source.provider.definition.signature.each => prove_each(source, each(), secrets)?,
+        None => prove(source, &whole, signed_time(source, &whole).as_deref(), secrets)?,
     };
-    if !is_replay && (source.provider.opens_early() || source.provider.times_in_body()) {
-        check_time(source, &whole, now_s)?;
+    if !is_replay && (source.provider.opens_early || source.provider.times_in_body) {
+        check_time(source, signed_time(source, &whole).as_deref(), now_s)?;
     }
 
     for handshake in handshakes.iter().filter(|handshake| handshake.signed && handshake.is_for(&request.method)) {
@@ -102,7 +104,7 @@ pub fn verify(
     if request.method != Method::POST {
         return Err(Rejection::Method);
     }
-    events(source, &proof, &opened, &items, &each)
+    events(source, &proof, &opened, items.iter().zip(each()))
 }
 
 fn unsigned_handshake(
@@ -124,58 +126,61 @@ fn unsigned_handshake(
 
 /// A token that is presented and wrong is refused even with a good signature: somebody is guessing.
 fn replay_proof(request: &SignedRequest, replay_token: Option<&Secret>) -> Result<Option<Proof>, Rejection> {
-    let (Some(presented), Some(configured)) = (request.headers.get(REPLAY_TOKEN), replay_token) else { return Ok(None) };
+    let Some(configured) = replay_token else { return Ok(None) };
+    let Some(presented) = request.headers.get(REPLAY_TOKEN) else { return Ok(None) };
     Proof::replay_token(configured, presented.as_bytes()).map(Some).ok_or(Rejection::BadSignature)
 }
 
-fn prove(source: &Source, facts: &Facts<'_>, secrets: &[Secret]) -> Result<Proof, Rejection> {
-    let signature = &source.provider.definition.signature;
-    let time = match &source.provider.definition.timestamp {
-        Some(time) if source.provider.signs_time() => {
-            time.text(facts).ok().flatten().ok_or(Rejection::NoSignature)?.into_owned()
-        }
-        Some(_) | None => String::new(),
-    };
-    signature.prove(facts, &source.settings, &time, secrets)
+/// As the provider wrote it; `None` where it stands nowhere, or cannot be told.
+fn signed_time<'a>(source: &'a Source, facts: &Facts<'a>) -> Option<Cow<'a, str>> {
+    source.provider.definition.timestamp.as_ref()?.text(facts).ok()?
 }
 
-fn prove_each(source: &Source, each: &[Facts<'_>], secrets: &[Secret]) -> Result<Proof, Rejection> {
+fn prove(source: &Source, facts: &Facts<'_>, time: Option<&str>, secrets: &[Secret]) -> Result<Proof, Rejection> {
+    let time = if source.provider.signs_time { time.ok_or(Rejection::NoSignature)? } else { "" };
+    source.provider.definition.signature.prove(facts, &source.settings, time, secrets)
+}
+
+fn prove_each<'a>(
+    source: &'a Source,
+    each: impl Iterator<Item = Facts<'a>>,
+    secrets: &[Secret],
+) -> Result<Proof, Rejection> {
     let mut proof = Err(Rejection::NoSignature);
     for facts in each {
-        proof = Ok(prove(source, facts, secrets)?);
+        proof = Ok(prove(source, &facts, signed_time(source, &facts).as_deref(), secrets)?);
     }
     proof
 }
 
-fn check_time(source: &Source, facts: &Facts<'_>, now_s: i64) -> Result<(), Rejection> {
-    let Some(time) = &source.provider.definition.timestamp else { return Ok(()) };
-    let text = time.text(facts).ok().flatten().ok_or(Rejection::MalformedTimestamp)?;
-    time.check(&text, &source.settings, now_s)
+fn check_time(source: &Source, time: Option<&str>, now_s: i64) -> Result<(), Rejection> {
+    let Some(signed) = &source.provider.definition.timestamp else { return Ok(()) };
+    signed.check(time.ok_or(Rejection::MalformedTimestamp)?, &source.settings, now_s)
 }
 
-fn events(
+fn events<'a>(
     source: &Source,
     proof: &Proof,
     opened: &Opened<'_>,
-    items: &[Bytes],
-    each: &[Facts<'_>],
+    items: impl ExactSizeIterator<Item = (&'a Bytes, Facts<'a>)>,
 ) -> Result<Verified, Rejection> {
     let envelope = &source.provider.definition.event;
     let id_rules = source.settings.id.as_ref().unwrap_or(&envelope.id);
     let mut seen = HashSet::new();
+    let several = items.len() > 1;
     let mut events = Vec::with_capacity(items.len());
     let mut nothing = Ignore::NoEvents;
-    for (item, facts) in items.iter().zip(each) {
-        if !envelope.is_of_mode(facts, source.settings.livemode).map_err(|_| Rejection::MalformedBody)? {
+    for (item, facts) in items {
+        if !envelope.is_of_mode(&facts, source.settings.livemode).map_err(|_| Rejection::MalformedBody)? {
             nothing = Ignore::OtherMode;
             continue;
         }
-        let identity = envelope.identity(facts, id_rules)?;
+        let identity = envelope.identity(&facts, id_rules)?;
         // A batch may say one thing twice (SendGrid); the ledger takes it once.
-        if items.len() > 1 && !seen.insert(identity.event_id.clone()) {
+        if several && !seen.insert(identity.event_id.clone()) {
             continue;
         }
-        let (headers, body) = kept::parts(&source.provider, facts, opened, item);
+        let (headers, body) = kept::parts(&source.provider, &facts, opened, item);
         events.push(VerifiedEvent::new(proof, source.name().clone(), identity, headers, body));
     }
     Ok(if events.is_empty() { nothing.verified() } else { Verified::Events(events) })
