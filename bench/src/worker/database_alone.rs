@@ -56,9 +56,10 @@ fn script() -> String {
     statement(&mut script, STATEMENTS.lease, &[&sources, &ids_array, &LEASE_TERM_S.to_string(), "1", "false"]);
     script.push_str("BEGIN;\n\\startpipeline\n");
     script.push_str("SET LOCAL statement_timeout = '15s';\nSET LOCAL idle_in_transaction_session_timeout = '10s';\n");
-    let (accounts, kinds, versions) = (each("''::text"), each("'subscription'::text"), each(&format!("{version}::int8")));
-    let guarded = [&sources, &accounts, &kinds, &objects_array, &versions, &each("false"), &ids_array].map(String::as_str);
-    statement(&mut script, STATEMENTS.guard, &guarded);
+    let (accounts, kinds, deletions) = (each("''::text"), each("'subscription'::text"), each("false"));
+    let versions = each(&format!("{version}::int8"));
+    let guarded = [&sources, &accounts, &kinds, &objects_array, &versions, &deletions, &ids_array];
+    statement(&mut script, STATEMENTS.guard, &guarded.map(String::as_str));
     script.push_str("\\endpipeline\n");
     for object in &objects {
         statement(&mut script, UPSERT, &[object, "'price_1PzTeam'", "'active'", version]);

@@ -87,7 +87,7 @@ impl Work<'_> {
         while !rest.is_empty() {
             let rows = self.compare(rest).await?;
             // Up to the first tie, which what comes after it may depend on.
-            let (done, after) = rest.split_at(rows.len().clamp(1, rest.len()));
+            let (done, after) = rest.split_at(rows.len().min(rest.len()));
             for (compared, row) in done.iter().zip(&rows) {
                 if row.get("is_tied") {
                     guards[compared.at] = self.decide_tie(compared, candidate).await?;
