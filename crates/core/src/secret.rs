@@ -1,10 +1,18 @@
 //! Bytes that must not be printed.
 
 use std::fmt;
+use std::sync::OnceLock;
+
+use hmac::{Hmac, KeyInit};
+use sha2::Sha256;
 
 /// A signing secret or token, as bytes ready for the algorithm. `Debug` does not show it; there is no `Display`.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(Vec<u8>);
+#[derive(Clone)]
+pub struct Secret {
+    bytes: Vec<u8>,
+    /// As secret as the bytes.
+    hmac_sha256: OnceLock<Box<Hmac<Sha256>>>,
+}
 
 /// An empty secret would verify everything an attacker signs with an empty key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -14,13 +22,28 @@ pub struct EmptySecret;
 impl Secret {
     pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, EmptySecret> {
         let bytes = bytes.into();
-        if bytes.is_empty() { Err(EmptySecret) } else { Ok(Self(bytes)) }
+        if bytes.is_empty() { Err(EmptySecret) } else { Ok(Self { bytes, hmac_sha256: OnceLock::new() }) }
     }
 
     pub fn expose(&self) -> &[u8] {
-        &self.0
+        &self.bytes
+    }
+
+    /// HMAC-SHA256 with this as its key, nothing hashed yet but the key itself: that is two blocks, and a small body has few.
+    pub(crate) fn hmac_sha256(&self) -> Hmac<Sha256> {
+        #[expect(clippy::expect_used, reason = "HMAC takes keys of any length (RFC 2104)")]
+        let keyed = || Box::new(Hmac::new_from_slice(&self.bytes).expect("any key fits"));
+        Hmac::clone(self.hmac_sha256.get_or_init(keyed))
     }
 }
+
+impl PartialEq for Secret {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Secret {}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -22,6 +22,8 @@ pub(crate) struct Fields {
 struct Node {
     slot: Option<usize>,
     children: Vec<(String, usize)>,
+    /// A bit for each length of a child's name, so that most keys are known to be none without looking at them.
+    lengths: u64,
 }
 
 /// The body is not JSON, or says one thing twice.
@@ -57,6 +59,7 @@ impl Fields {
                     let node = self.nodes.len();
                     self.nodes.push(Node::default());
                     self.nodes[at].children.push((segment.to_owned(), node));
+                    self.nodes[at].lengths |= length_bit(segment.len());
                     node
                 }
             };
@@ -134,8 +137,15 @@ impl Node {
             let key: String = serde_json::from_slice(&[b"\"", key.text, b"\""].concat()).ok()?;
             return self.children.iter().position(|(name, _)| *name == key);
         }
+        if self.lengths & length_bit(key.text.len()) == 0 {
+            return None;
+        }
         self.children.iter().position(|(name, _)| name.as_bytes() == key.text)
     }
+}
+
+fn length_bit(bytes: usize) -> u64 {
+    1 << (bytes % 64)
 }
 
 /// A scalar's text: a string without its quotes, a number or a boolean as it is written. `None` for null, objects and arrays.

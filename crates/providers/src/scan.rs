@@ -148,18 +148,20 @@ pub(crate) fn after_white_space(rest: &[u8]) -> &[u8] {
 
 #[inline(always)]
 fn after_much_white_space(mut rest: &[u8]) -> &[u8] {
+    // A line's end and the next one's indent, as most print it.
+    if let [b'\n', after @ ..] = rest
+        && let Some((eight, _)) = after.split_first_chunk()
+    {
+        let other = u64::from_le_bytes(*eight) ^ repeated(b' ');
+        rest = &after[other.trailing_zeros() as usize / 8..];
+        if other == 0 {
+            while let [b' ', after @ ..] = rest {
+                rest = after;
+            }
+        }
+    }
     while let [b' ' | b'\n' | b'\r' | b'\t', after @ ..] = rest {
         rest = after;
-        // A line's indent.
-        while let Some((eight, after)) = rest.split_first_chunk() {
-            let eight = u64::from_le_bytes(*eight);
-            let other = eight ^ repeated(b' ');
-            if other != 0 {
-                rest = &rest[other.trailing_zeros() as usize / 8..];
-                break;
-            }
-            rest = after;
-        }
     }
     rest
 }
@@ -175,8 +177,10 @@ fn after_key(rest: &[u8]) -> Rest<'_> {
 #[inline(always)]
 fn after_colon(rest: &[u8]) -> Rest<'_> {
     // As most print it.
-    if let [b':', b' ', b'!'..=0xff, ..] = rest {
-        return Ok(&rest[2..]);
+    if let Some((b": ", after)) = rest.split_first_chunk()
+        && let [b'!'..=0xff, ..] = after
+    {
+        return Ok(after);
     }
     match after_white_space(rest) {
         [b':', rest @ ..] => Ok(after_white_space(rest)),

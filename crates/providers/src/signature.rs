@@ -257,13 +257,42 @@ impl Algorithm {
 impl Encoding {
     fn decode(self, text: &str) -> Option<Vec<u8>> {
         match self {
-            Self::Hex => {
-                let mut bytes = vec![0; text.len() / 2];
-                hex::decode_to_slice(text, &mut bytes).ok()?;
-                Some(bytes)
-            }
+            Self::Hex => unhex(text.as_bytes()),
             Self::Base64 => BASE64.decode(text).ok(),
             Self::Text => Some(text.as_bytes().to_vec()),
+        }
+    }
+}
+
+/// `None` for what is not whole bytes in hexadecimal. Without a branch for a digit, since there is one of these in every delivery.
+fn unhex(text: &[u8]) -> Option<Vec<u8>> {
+    let digit = |character: u8| match character {
+        b'0'..=b'9' => character - b'0',
+        b'a'..=b'f' => character - b'a' + 10,
+        b'A'..=b'F' => character - b'A' + 10,
+        _ => u8::MAX,
+    };
+    let (pairs, rest) = text.as_chunks();
+    let mut all = rest.is_empty();
+    let bytes = pairs.iter().map(|[high, low]| {
+        let (high, low) = (digit(*high), digit(*low));
+        all &= (high | low) < 16;
+        high << 4 | low
+    });
+    let bytes = bytes.collect();
+    all.then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hexadecimal_is_whole_bytes_in_either_case() {
+        assert_eq!(unhex(b"00fFA9a0").unwrap(), [0, 0xff, 0xa9, 0xa0]);
+        assert!(unhex(b"").unwrap().is_empty());
+        for bad in [&b"0"[..], b"abc", b"0g", b"g0", b"0 ", b"/0", b":0", b"@0", b"`0", b"\xff0", b"0x"] {
+            assert_eq!(unhex(bad), None, "{bad:?}");
         }
     }
 }
