@@ -3,6 +3,7 @@
 //! Invariant: an input is text that a person can read and write (see [`Input`]), so that a finding is a file to look at.
 
 mod input;
+mod json;
 mod seeds;
 mod source;
 
@@ -51,9 +52,11 @@ pub fn deliveries(data: &[u8]) {
     assert!(!matches!(verified, Ok(Verified::Events(_))), "taken with another secret: {verified:?}");
 }
 
-/// The identity of what is proven: the same each time, within the ledger's limits, and each event of a delivery once.
+/// The identity of what is proven: the same each time, within the ledger's limits, and each event of a delivery once; and what
+/// is read out of its body, as `serde_json` reads it.
 pub fn identity(data: &[u8]) {
     let Some(mut input) = Input::parse(data) else { return };
+    json::compare(&input.request.body);
     let source = source::of(&input.provider);
     let Ok(token) = Secret::new(REPLAY_TOKEN) else { return };
     input.request.headers.insert("x-replay-token", HeaderValue::from_static(REPLAY_TOKEN));

@@ -42,3 +42,23 @@ fn what_is_no_delivery_is_passed_over() {
     assert!(Input::parse(b"stripe 1 k\nPOST /").is_none());
     assert!(Input::parse(b"stripe 1 k\nPOST /\nno header\na: b").is_some());
 }
+
+#[test]
+fn a_body_s_fields_are_read_as_serde_reads_them() {
+    for body in [
+        r#"{"type": "a", "data": {"object": {"id": -1.50e3, "x": [{"id": []}]}}}"#,
+        r#"{"\u0074ype": "\u0061", "data": {"object": "b"}, "x": "\ud800", "\ud800": 1e999}"#,
+        r#"{"type": 1, "type": 2}"#,
+        r#"{"type": "\ud800"}"#,
+        r#"{"data": {"object": {"id": 1, "id": 1}}}"#,
+        r#"{"x": 01}"#,
+        r#"{"x": "\x"}"#,
+        r#"{"x": [1, 2}}"#,
+        "{\"x\": \"\t\"}",
+        "{} {}",
+        "[1, 2]",
+        "",
+    ] {
+        identity(format!("stripe 1 k\nPOST /\n\n{body}").as_bytes());
+    }
+}

@@ -140,7 +140,8 @@ impl Node {
         if self.lengths & length_bit(key.text.len()) == 0 {
             return None;
         }
-        self.children.iter().position(|(name, _)| name.as_bytes() == key.text)
+        let first = key.text.first();
+        self.children.iter().position(|(name, _)| name.as_bytes().first() == first && name.as_bytes() == key.text)
     }
 }
 

@@ -48,7 +48,11 @@ pub(crate) fn micros(text: &str, unit: Unit) -> Option<Micros> {
 
 /// Whole units only, digits only: no sign, no space, no exponent, nothing beyond ASCII.
 pub(crate) fn count(text: &str) -> Option<i64> {
-    if is_digits(text) { text.parse().ok() } else { None }
+    let digit = |total: i64, digit: u8| match digit {
+        b'0'..=b'9' => total.checked_mul(10)?.checked_add(i64::from(digit - b'0')),
+        _ => None,
+    };
+    if text.is_empty() { None } else { text.bytes().try_fold(0, digit) }
 }
 
 fn decimal(whole: &str, fraction: &str, unit: Unit) -> Option<Micros> {

@@ -1,13 +1,20 @@
 //! The members of JSON arrays. Invariant: they are given as they are written, and with what surrounds them where that is asked for.
 
-use serde_json::value::RawValue;
-
 use crate::fields::Malformed;
+use crate::scan::{Inside, after_value};
 
-/// The items of a JSON array, as they are written.
+/// The items of a JSON array, which begins with its bracket, as they are written.
 pub(crate) fn items(json: &str) -> Result<Vec<&str>, Malformed> {
-    let items: Vec<&RawValue> = serde_json::from_str(json).map_err(|_| Malformed)?;
-    Ok(items.into_iter().map(RawValue::get).collect())
+    let inner = json.strip_prefix('[').ok_or(Malformed)?;
+    let mut items = Vec::new();
+    let (mut more, mut rest) = Inside::Array.first(inner.as_bytes())?;
+    while more {
+        let after = after_value(rest)?;
+        let start = json.len() - rest.len();
+        items.push(json.get(start..json.len() - after.len()).ok_or(Malformed)?);
+        (more, rest) = Inside::Array.next(after)?;
+    }
+    if rest.is_empty() { Ok(items) } else { Err(Malformed) }
 }
 
 /// `json` once for each member of `arrays`, which are parts of it side by side: that member stands alone in its array's place,
@@ -60,7 +67,8 @@ mod tests {
             &[(5, 10), (21, 24)],
             &[r#"{"a":[1],"b":0,"c":[]}"#, r#"{"a":[2],"b":0,"c":[]}"#, r#"{"a":[],"b":0,"c":[3]}"#],
         );
-        assert!(one_by_one(b"[1]", vec![json]).is_err(), "another text's array");
+        assert!(one_by_one(b"[1]", vec![json]).is_err(), "no array");
+        assert!(one_by_one(b"[1]", vec!["[2, 3]"]).is_err(), "another text's array");
         let nested = "[1,[2]]";
         assert!(one_by_one(nested.as_bytes(), vec![nested, &nested[3..6]]).is_err(), "one array within another");
     }

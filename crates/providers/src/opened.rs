@@ -1,6 +1,8 @@
 //! The body of a delivery, opened as far as its definition asks. Invariant: everything borrows from the bytes that were signed
 //! (or from the form field that was decoded out of them once).
 
+use std::borrow::Cow;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -21,7 +23,7 @@ pub(crate) struct Opened<'a> {
     pub(crate) is_form: bool,
     pub(crate) form: Form<'a>,
     /// `None` where the body is a form without JSON in it.
-    pub(crate) json: Option<Bytes>,
+    pub(crate) json: Option<Cow<'a, Bytes>>,
     xml: String,
 }
 
@@ -32,18 +34,18 @@ impl<'a> Opened<'a> {
         let payload = match &provider.definition.payload_field {
             Some(field) if is_form => {
                 let mut payloads = form.iter().filter(|(name, _)| name == field).map(|(_, payload)| payload);
-                let payload = payloads.next().map(|payload| Bytes::copy_from_slice(payload.as_bytes()));
+                let payload = payloads.next().map(|payload| Cow::Owned(Bytes::copy_from_slice(payload.as_bytes())));
                 if payloads.next().is_some() {
                     return Err(Malformed);
                 }
                 payload
             }
-            Some(_) | None => (!is_form).then(|| request.body.clone()),
+            Some(_) | None => (!is_form).then_some(Cow::Borrowed(&request.body)),
         };
         match provider.definition.payload {
             Payload::Json => Ok(Self { provider, request, is_form, form, json: payload, xml: String::new() }),
             Payload::XmlBase64 => {
-                let xml = payload.as_deref().and_then(xml_base64).ok_or(Malformed)?;
+                let xml = payload.and_then(|payload| xml_base64(&payload)).ok_or(Malformed)?;
                 Ok(Self { provider, request, is_form, form, json: None, xml })
             }
         }
@@ -55,18 +57,18 @@ impl<'a> Opened<'a> {
 
     /// The fields that are looked for in the whole body.
     pub(crate) fn root(&self) -> Result<Found<'_>, Malformed> {
-        self.find(&self.provider.wanted.root, self.json.as_deref())
+        self.find(&self.provider.wanted.root, self.json.as_ref().map(|json| json.as_ref().as_ref()))
     }
 
     /// The events as they are written: one, unless the provider sends several at once. A replayed event of such a provider
     /// comes alone, as it was stored.
-    pub(crate) fn items(&self, root: &Found<'_>, is_replay: bool) -> Result<Vec<Bytes>, Malformed> {
+    pub(crate) fn items(&self, root: &Found<'_>, is_replay: bool) -> Result<Vec<Cow<'_, Bytes>>, Malformed> {
         let (Some(events), Some(json)) = (&self.provider.definition.event.events, &self.json) else {
             return Ok(vec![self.whole()]);
         };
         let items = match events.json(&self.facts(root, root, 0)) {
             Some(array) if array.starts_with('[') => {
-                items(array)?.into_iter().map(|item| json.slice_ref(item.as_bytes())).collect()
+                items(array)?.into_iter().map(|item| Cow::Owned(json.slice_ref(item.as_bytes()))).collect()
             }
             Some(_) | None if is_replay => vec![self.whole()],
             Some(_) | None => return Err(Malformed),
@@ -75,8 +77,8 @@ impl<'a> Opened<'a> {
     }
 
     /// The JSON; nothing where there is none.
-    pub(crate) fn whole(&self) -> Bytes {
-        self.json.clone().unwrap_or_default()
+    pub(crate) fn whole(&self) -> Cow<'_, Bytes> {
+        self.json.as_ref().map_or_else(Cow::default, |json| Cow::Borrowed(json.as_ref()))
     }
 
     /// The fields that are looked for in one event.
@@ -85,7 +87,12 @@ impl<'a> Opened<'a> {
     }
 
     /// Each item as often as its arrays at this place have members, with one of them in it.
-    fn split(&self, items: Vec<Bytes>, arrays: &Place, root: &Found<'_>) -> Result<Vec<Bytes>, Malformed> {
+    fn split<'o>(
+        &'o self,
+        items: Vec<Cow<'o, Bytes>>,
+        arrays: &Place,
+        root: &Found<'_>,
+    ) -> Result<Vec<Cow<'o, Bytes>>, Malformed> {
         let mut parts = Vec::with_capacity(items.len());
         let mut bytes = 0;
         for item in items {
@@ -102,7 +109,7 @@ impl<'a> Opened<'a> {
                 if bytes > SPLIT_BYTES_MAX {
                     return Err(Malformed);
                 }
-                parts.push(Bytes::from(part));
+                parts.push(Cow::Owned(Bytes::from(part)));
             }
         }
         Ok(parts)

@@ -162,12 +162,12 @@ fn events<'a>(
     source: &Source,
     proof: &Proof,
     opened: &Opened<'_>,
-    items: impl ExactSizeIterator<Item = (&'a Bytes, Facts<'a>)>,
+    items: impl ExactSizeIterator<Item = (&'a Cow<'a, Bytes>, Facts<'a>)>,
 ) -> Result<Verified, Rejection> {
     let envelope = &source.provider.definition.event;
     let id_rules = source.settings.id.as_ref().unwrap_or(&envelope.id);
-    let mut seen = HashSet::new();
     let several = items.len() > 1;
+    let mut seen = HashSet::with_capacity(if several { items.len() } else { 0 });
     let mut events = Vec::with_capacity(items.len());
     let mut nothing = Ignore::NoEvents;
     for (item, facts) in items {
