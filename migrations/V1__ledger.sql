@@ -270,6 +270,11 @@ CREATE FUNCTION webhook_guard(
 ) RETURNS TABLE (is_newest boolean, is_tied boolean) LANGUAGE plpgsql SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
+    -- Called behind a BEGIN, with the bounds that belong to it, whose answer nobody has waited for. Where that was refused, this would
+    -- be a transaction of its own, and not undone with the attempt that it is for.
+    IF current_setting('idle_in_transaction_session_timeout') <> '10s' THEN
+        RAISE EXCEPTION 'webhook_guard is called outside of the transaction that it is for' USING ERRCODE = '25P01';
+    END IF;
     FOR n IN 1 .. cardinality(event_ids) LOOP
         -- Deleted is for ever, so it counts before the version. Where the row is not updated it is locked all the same.
         INSERT INTO webhook_object AS stored (source, account, kind, object_id, version, deleted, event_id, tied_event_ids)

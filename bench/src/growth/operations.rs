@@ -168,10 +168,8 @@ async fn settle(subject: &mut Subject) -> anyhow::Result<Duration> {
         Candidate { event_id: event.event_id.clone(), lifecycle: event.lifecycle, object: None, previous: None }
     };
     let start = Instant::now();
-    let work = subject.ledger.begin().await?;
-    if let Some(event) = &lease.event {
-        work.guard(&[event], &candidate).await?;
-    }
+    let events: Vec<&Event> = lease.event.iter().collect();
+    let (work, _) = subject.ledger.begin_guarded(&events, &candidate).await?;
     work.settle(vec![(lease, Outcome::Applied)]).await.map_err(|unsettled| unsettled.why)?;
     Ok(start.elapsed())
 }

@@ -54,7 +54,7 @@ fn script() -> String {
     let (ids_array, objects_array) = (format!("ARRAY[{}]", ids.join(", ")), format!("ARRAY[{}]", objects.join(", ")));
     let (sources, version) = (each("'stripe'::text"), "1790000000000000");
     statement(&mut script, STATEMENTS.lease, &[&sources, &ids_array, &LEASE_TERM_S.to_string(), "1", "false"]);
-    script.push_str("BEGIN;\n\\startpipeline\n");
+    script.push_str("\\startpipeline\nBEGIN;\n");
     script.push_str("SET LOCAL statement_timeout = '15s';\nSET LOCAL idle_in_transaction_session_timeout = '10s';\n");
     let (accounts, kinds, deletions) = (each("''::text"), each("'subscription'::text"), each("false"));
     let versions = each(&format!("{version}::int8"));

@@ -5,12 +5,11 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use hookledger_core::Secret;
 use tokio_postgres::config::{SslMode, SslNegotiation};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::MakeTlsConnect;
-use tokio_postgres::{Client, Config, NoTls, Socket, Transaction};
+use tokio_postgres::{Client, Config, NoTls, Socket};
 
 use crate::tls;
 
@@ -21,19 +20,6 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// acknowledgement takes about a millisecond. A socket whose other end went away while Lambda had the process frozen
 /// is found so at its next use, in time for a second try.
 pub const PEER_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Bounds of a transaction, so that the locks of an environment that was killed end with it: no FIN tells the server.
-///
-/// They hold for one transaction, because nothing else works everywhere: PgBouncer and RDS Proxy refuse startup `options`,
-/// a plain `SET` pins a session of RDS Proxy and through PgBouncer in transaction mode reaches other clients, and
-/// `ALTER ROLE … SET` would cut off whatever else the role does. RDS Proxy is pinned by `SET LOCAL` for that transaction only.
-/// A statement outside of a transaction needs no bound of its own: it waits only for locks that are bounded here.
-///
-/// - 15 s for a statement, its waiting for locks included: longer than a dead environment's transaction may idle, so a live
-///   one that waits for its locks gets them.
-/// - 10 s of idling between two statements: a handler that asks a provider's API inside of its transaction has to be faster.
-const TRANSACTION_BOUNDS: &str =
-    "SET LOCAL statement_timeout = '15s'; SET LOCAL idle_in_transaction_session_timeout = '10s'";
 
 /// Where the database is, and how the way there is secured.
 #[derive(Debug, Clone)]
@@ -95,15 +81,6 @@ pub async fn connect(config: &DatabaseConfig) -> Result<Client, ConnectError> {
             open(&postgres, NoTls).await
         }
     }
-}
-
-/// Begins a transaction within bounds: 15 s a statement, 10 s between two.
-pub(crate) async fn begin(client: &mut Client) -> Result<Transaction<'_>, tokio_postgres::Error> {
-    let transaction = client.transaction().await?;
-    // Sent, and not waited for: the answer comes with the first statement's, so it costs no round trip. If it fails, the
-    // transaction does.
-    drop(transaction.batch_execute(TRANSACTION_BOUNDS).now_or_never());
-    Ok(transaction)
 }
 
 fn parse(url: &Secret) -> Result<Config, ConnectError> {

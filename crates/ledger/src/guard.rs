@@ -4,14 +4,16 @@
 //! A batch is guarded as a whole before any of its events is applied. That comes to the same as guarding each just before it is
 //! applied: the guard looks at nothing that a handler writes, and if a handler fails, its transaction undoes the guard too.
 
+use futures_util::future::join;
 use hookledger_core::{Candidate, Event, EventId, Lifecycle, ObjectKey, newest};
+use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use crate::error::LedgerError;
-use crate::ledger::Param;
+use crate::ledger::{Ledger, Param};
 use crate::rows::{event_of, key_of};
-use crate::work::Work;
+use crate::work::{Work, not_begun};
 
 /// What to do with an event.
 #[derive(Debug)]
@@ -70,37 +72,50 @@ impl<'a> Compared<'a> {
     }
 }
 
-impl Work<'_> {
-    /// The guards stand in the order of `events`, and each event meets what those before it have done. Their objects stay locked until
-    /// the work ends, and are locked in this order: where all workers have the same, none waits for one that waits for it.
+impl Ledger {
+    /// Begins work and guards `events` in it, one round trip, and three more for each tie. The guards stand in the order of `events`,
+    /// and each event meets what those before it have done. Their objects stay locked until the work ends, and are locked in this
+    /// order: where all workers have the same, none waits for one that waits for it.
     ///
-    /// One round trip, and three more for each tie. `candidate` reads the object and its previous values out of an event's body; it is
-    /// called only in a tie. An event that cannot be compared counts as the newest.
-    pub async fn guard(
-        &self,
+    /// `candidate` reads the object and its previous values out of an event's body; it is called only in a tie. An event that cannot be
+    /// compared counts as the newest. There is no limit of time.
+    pub async fn begin_guarded(
+        &mut self,
         events: &[&Event],
         candidate: &(dyn Fn(&Event) -> Candidate + Sync),
-    ) -> Result<Vec<Guard>, LedgerError> {
-        let mut guards: Vec<Guard> = events.iter().map(|_| Guard::Newest { tie: Tie::None }).collect();
+    ) -> Result<(Work<'_>, Vec<Guard>), LedgerError> {
+        let work = self.unbegun(Instant::now() + self.answer_within()).await?;
         let compared: Vec<Compared<'_>> = events.iter().copied().enumerate().filter_map(Compared::of).collect();
-        let mut rest = &compared[..];
-        while !rest.is_empty() {
-            let rows = self.compare(rest).await?;
+        // Sent in this order, and answered in this order.
+        let (begun, rows) = join(work.transaction().begin(), work.compare(&compared)).await;
+        begun.map_err(not_begun)?;
+        let mut guards: Vec<Guard> = events.iter().map(|_| Guard::Newest { tie: Tie::None }).collect();
+        let (mut rest, mut rows) = (&compared[..], rows?);
+        loop {
             // Up to the first tie, which what comes after it may depend on.
             let (done, after) = rest.split_at(rows.len().min(rest.len()));
             for (compared, row) in done.iter().zip(&rows) {
                 if row.get("is_tied") {
-                    guards[compared.at] = self.decide_tie(compared, candidate).await?;
+                    guards[compared.at] = work.decide_tie(compared, candidate).await?;
                 } else if !row.get::<_, bool>("is_newest") {
                     guards[compared.at] = Guard::Stale;
                 }
             }
+            if after.is_empty() {
+                return Ok((work, guards));
+            }
             rest = after;
+            rows = work.compare(rest).await?;
         }
-        Ok(guards)
     }
+}
 
+impl Work<'_> {
+    /// Sends nothing where there is nothing to compare.
     async fn compare(&self, events: &[Compared<'_>]) -> Result<Vec<Row>, LedgerError> {
+        if events.is_empty() {
+            return Ok(Vec::new());
+        }
         let sources: Vec<&str> = events.iter().map(|e| e.event.source.as_str()).collect();
         let accounts: Vec<&str> = events.iter().map(|e| e.object.account.as_str()).collect();
         let kinds: Vec<&str> = events.iter().map(|e| e.object.kind.as_str()).collect();

@@ -28,6 +28,7 @@ mod statements;
 mod stats;
 mod sweep;
 mod tls;
+mod transaction;
 mod work;
 
 pub use app_role::{AppRoleError, grant_app_role};
@@ -49,4 +50,5 @@ pub use show::{AuditRow, BODY_BYTES_SHOWN_MAX, EventDetail};
 pub use statements::{STATEMENTS, Statements};
 pub use stats::StatsRow;
 pub use sweep::{Backlog, Swept};
+pub use transaction::Transaction;
 pub use work::{Done, NotSettled, Unsettled, Work};

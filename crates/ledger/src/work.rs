@@ -5,14 +5,15 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join;
 use hookledger_core::{EventRef, Outcome};
+use tokio::time::{Instant, timeout_at};
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
-use tokio_postgres::{Row, Transaction};
 
-use crate::connect::begin;
 use crate::error::{LedgerError, connection_is_lost};
 use crate::lease::Lease;
 use crate::ledger::{Ledger, Param};
 use crate::rows::Keys;
+use crate::transaction::Transaction;
 
 /// Open work. Dropping it rolls everything back.
 pub struct Work<'a> {
@@ -51,20 +52,31 @@ pub struct Done {
 /// The fence is in `webhook_settle` (`migrations/V1__ledger.sql`).
 pub(crate) const SETTLE: &str = "SELECT lag_ms FROM webhook_settle($1::text[], $2::text[], $3::int8[], $4::text[])";
 
+const BEGIN: &str = "begin a transaction";
+
 /// What `webhook_settle` raises where a lease was lost.
 const LEASE_LOST: &str = "LL001";
 
 impl Ledger {
+    /// For work that is not guarded.
     pub async fn begin(&mut self) -> Result<Work<'_>, LedgerError> {
-        let operation = "begin a transaction";
-        let deadline = tokio::time::Instant::now() + self.answer_within();
-        let client = self.client(operation, deadline).await?;
-        match tokio::time::timeout_at(deadline, begin(client)).await {
-            Ok(Ok(transaction)) => Ok(Work { transaction }),
-            Ok(Err(source)) => Err(LedgerError::Query { operation, source }),
-            Err(_) => Err(LedgerError::NoAnswer { operation }),
+        let deadline = Instant::now() + self.answer_within();
+        let work = self.unbegun(deadline).await?;
+        match timeout_at(deadline, work.transaction.begin()).await {
+            Ok(begun) => begun.map_err(not_begun)?,
+            Err(_) => return Err(LedgerError::NoAnswer { operation: BEGIN }),
         }
+        Ok(work)
     }
+
+    /// Of which nothing was sent yet.
+    pub(crate) async fn unbegun(&mut self, deadline: Instant) -> Result<Work<'_>, LedgerError> {
+        Ok(Work { transaction: Transaction::new(self.client(BEGIN, deadline).await?) })
+    }
+}
+
+pub(crate) fn not_begun(source: tokio_postgres::Error) -> LedgerError {
+    LedgerError::Query { operation: BEGIN, source }
 }
 
 impl<'a> Work<'a> {
@@ -92,7 +104,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    async fn try_settle(self, done: &[(Lease, Outcome)]) -> Result<Vec<Duration>, NotSettled> {
+    async fn try_settle(mut self, done: &[(Lease, Outcome)]) -> Result<Vec<Duration>, NotSettled> {
         let keys = Keys::of(done.iter().map(|(lease, _)| (&lease.key.source, &lease.key.event_id)));
         let tokens: Vec<i64> = done.iter().map(|(lease, _)| lease.token).collect();
         let outcomes: Vec<&str> = done.iter().map(|(_, outcome)| outcome.as_str()).collect();
@@ -109,8 +121,7 @@ impl<'a> Work<'a> {
         }
         // Not waiting for the answer: where it is an error, the server makes a ROLLBACK of the COMMIT behind it.
         let (settled, committed) = join(settle, self.transaction.batch_execute("COMMIT")).await;
-        // It has ended, whichever way; dropping it would send a ROLLBACK after it.
-        std::mem::forget(self.transaction);
+        self.transaction.has_ended();
         let rows = settled.map_err(unsettled)?;
         committed.map_err(uncommitted)?;
         Ok(rows.iter().map(|row| Duration::from_millis(u64::try_from(row.get::<_, i64>("lag_ms")).unwrap_or(0))).collect())

@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use hookledger_core::{Candidate, Event, HandlerError, Ordering, Outcome};
-use hookledger_ledger::{Guard, Lease, Tie, Work};
+use hookledger_ledger::{Guard, Lease, Ledger, LedgerError, Tie, Work};
 use hookledger_providers::{Sources, sns_confirmation_url};
 use hookledger_runtime::Https;
 
@@ -36,30 +36,31 @@ enum Way<'a> {
     Snapshot(&'a Route),
 }
 
-/// Applies the leased events, in their order.
-pub(crate) async fn apply_all(
-    work: &Work<'_>,
+/// Applies the leased events, in their order, in work that is begun for them.
+pub(crate) async fn apply_all<'a>(
+    ledger: &'a mut Ledger,
     routes: &[Route],
     sources: &Sources,
     https: &Https,
     leases: &[Lease],
-) -> Result<Vec<Applied>, HandlerError> {
+) -> Result<(Work<'a>, Vec<Applied>), HandlerError> {
     let ways: Vec<(&Event, Way<'_>)> =
         leases.iter().map(|lease| way_of(lease, routes, sources)).collect::<Result<_, _>>()?;
-    let mut guards = guard(work, sources, &ways).await?.into_iter();
+    let (work, guards) = begin(ledger, sources, &ways).await?;
+    let mut guards = guards.into_iter();
     let mut applied = Vec::with_capacity(ways.len());
     for (event, way) in &ways {
         applied.push(match way {
             Way::Confirm { url } => confirm(https, url).await.map(Applied::as_told)?,
             Way::Ignore => Applied::as_told(Outcome::Ignored),
-            Way::Delta(route) => run(work, route.apply, event).await.map(Applied::as_told)?,
+            Way::Delta(route) => run(&work, route.apply, event).await.map(Applied::as_told)?,
             Way::Snapshot(route) => {
                 let guard = guards.next().ok_or_else(|| HandlerError::retryable("an event was not guarded"))?;
-                apply_guarded(work, route, event, guard).await?
+                apply_guarded(&work, route, event, guard).await?
             }
         });
     }
-    Ok(applied)
+    Ok((work, applied))
 }
 
 fn way_of<'a>(lease: &'a Lease, routes: &'a [Route], sources: &Sources) -> Result<(&'a Event, Way<'a>), HandlerError> {
@@ -77,8 +78,12 @@ fn way_of<'a>(lease: &'a Lease, routes: &'a [Route], sources: &Sources) -> Resul
     Ok((event, way))
 }
 
-/// One for each snapshot, in their order.
-async fn guard(work: &Work<'_>, sources: &Sources, ways: &[(&Event, Way<'_>)]) -> Result<Vec<Guard>, HandlerError> {
+/// With a guard for each snapshot, in their order.
+async fn begin<'a>(
+    ledger: &'a mut Ledger,
+    sources: &Sources,
+    ways: &[(&Event, Way<'_>)],
+) -> Result<(Work<'a>, Vec<Guard>), LedgerError> {
     let is_guarded = |way: &Way<'_>| match way {
         Way::Snapshot(_) => true,
         Way::Confirm { .. } | Way::Ignore | Way::Delta(_) => false,
@@ -91,7 +96,7 @@ async fn guard(work: &Work<'_>, sources: &Sources, ways: &[(&Event, Way<'_>)]) -
             None => Candidate { event_id: event.event_id.clone(), lifecycle: event.lifecycle, object: None, previous: None },
         }
     };
-    Ok(work.guard(&snapshots, &candidate).await?)
+    ledger.begin_guarded(&snapshots, &candidate).await
 }
 
 async fn apply_guarded(work: &Work<'_>, route: &Route, event: &Event, guard: Guard) -> Result<Applied, HandlerError> {

@@ -45,12 +45,21 @@ impl From<NotSettled> for Why {
 
 impl Worker {
     pub(crate) async fn attempt(&mut self, leases: Vec<Lease>) -> Result<Vec<Settled>, Failed> {
-        let work = match self.ledger.begin().await {
-            Ok(work) => work,
-            Err(error) => return Err(Failed { leases, why: Why::Handler(error.into()) }),
+        let leases = match self.attempt_in_time(leases).await {
+            Ok(attempted) => return attempted,
+            Err(leases) => leases,
         };
-        match timeout(HANDLER_TIMEOUT, apply_all(&work, self.routes, &self.sources, &self.https, &leases)).await {
-            Ok(Ok(applied)) => {
+        // The statement that never came back would hold up the next one on this connection.
+        self.ledger.disconnect();
+        let error = HandlerError::retryable(format!("no end after {} s", HANDLER_TIMEOUT.as_secs()));
+        Err(Failed { leases, why: Why::Handler(error) })
+    }
+
+    /// An error if the time is up.
+    async fn attempt_in_time(&mut self, leases: Vec<Lease>) -> Result<Result<Vec<Settled>, Failed>, Vec<Lease>> {
+        let applied = apply_all(&mut self.ledger, self.routes, &self.sources, &self.https, &leases);
+        Ok(match timeout(HANDLER_TIMEOUT, applied).await {
+            Ok(Ok((work, applied))) => {
                 let outcomes = applied.iter().map(|applied| applied.outcome);
                 match work.settle(leases.into_iter().zip(outcomes).collect()).await {
                     Ok(done) => Ok(done.into_iter().zip(applied).map(|(done, applied)| Settled { done, applied }).collect()),
@@ -58,14 +67,8 @@ impl Worker {
                 }
             }
             Ok(Err(error)) => Err(Failed { leases, why: Why::Handler(error) }),
-            Err(_) => {
-                drop(work);
-                // The statement that never came back would hold up the next one on this connection.
-                self.ledger.disconnect();
-                let error = HandlerError::retryable(format!("no end after {} s", HANDLER_TIMEOUT.as_secs()));
-                Err(Failed { leases, why: Why::Handler(error) })
-            }
-        }
+            Err(_) => return Err(leases),
+        })
     }
 }
 

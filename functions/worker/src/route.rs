@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use hookledger_core::{Event, HandlerError, Ordering, Outcome, RetryPolicy};
-use tokio_postgres::Transaction;
+use hookledger_ledger::Transaction;
 
 /// A handler: writes its rows through the transaction and says what it did. It must not commit, and what it does outside of
 /// the transaction can happen more than once.

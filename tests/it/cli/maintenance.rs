@@ -46,9 +46,8 @@ async fn the_history_of_an_object_says_what_decided() {
     ground.claim_all(&[update("evt_new", 200, "c"), update("evt_old", 100, "c"), update("evt_wait", 300, "c")]).await;
     for (id, outcome) in [("evt_new", Outcome::Applied), ("evt_old", Outcome::Stale)] {
         let lease = ground.lease(id).await;
-        let work = ground.ledger.begin().await.unwrap();
         let candidate = |_: &hookledger_core::Event| unreachable!("no tie");
-        work.guard(&[lease.event.as_ref().unwrap()], &candidate).await.unwrap();
+        let (work, _) = ground.ledger.begin_guarded(&[lease.event.as_ref().unwrap()], &candidate).await.unwrap();
         work.settle(vec![(lease, outcome)]).await.unwrap();
     }
     let cli = Cli::on(&ground);

@@ -38,9 +38,8 @@ impl Ground {
         for event in events {
             leases.push(self.lease(event.identity().event_id.as_str()).await);
         }
-        let work = self.ledger.begin().await.unwrap();
         let guarded: Vec<&Event> = leases.iter().map(|lease| lease.event.as_ref().unwrap()).collect();
-        let guards = work.guard(&guarded, &candidate).await.unwrap();
+        let (work, guards) = self.ledger.begin_guarded(&guarded, &candidate).await.unwrap();
         let mut ends = Vec::new();
         for (event, guard) in guarded.into_iter().zip(guards) {
             let (newest, outcome, tie) = match guard {
@@ -81,6 +80,15 @@ async fn an_older_version_is_stale() {
     assert_eq!(ground.process(&v3).await.0, Outcome::Applied);
     assert_eq!(ground.process(&v2).await.0, Outcome::Stale);
     assert_eq!(ground.in_force().await, "(3,v3)");
+}
+
+#[tokio::test]
+async fn a_guard_outside_of_a_transaction_is_refused() {
+    let ground = Ground::new("guard_outside").await;
+    let call = "SELECT webhook_guard('{s}', '{a}', '{k}', '{o}', '{1}', '{f}', '{e}')";
+    let refused = ground.sql.query(call, &[]).await.unwrap_err();
+    assert_eq!(refused.code().unwrap().code(), "25P01", "{refused:?}");
+    ground.check_read("SELECT event_id FROM webhook_object", "").await;
 }
 
 #[tokio::test]

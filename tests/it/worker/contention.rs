@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use hookledger_core::{Event, HandlerError, Outcome};
-use tokio_postgres::Transaction;
+use hookledger_ledger::Transaction;
 use worker::Route;
 
 use super::batch::deliver;

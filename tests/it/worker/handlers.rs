@@ -2,8 +2,8 @@
 
 use futures_util::future::BoxFuture;
 use hookledger_core::{Event, HandlerError, Outcome};
+use hookledger_ledger::Transaction;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tokio_postgres::Transaction;
 use tokio_postgres::types::Type;
 use worker::Route;
 

@@ -1,6 +1,6 @@
 use futures_util::future::BoxFuture;
 use hookledger_core::{Event, HandlerError, Lifecycle, Outcome};
-use tokio_postgres::Transaction;
+use hookledger_ledger::Transaction;
 use worker::Route;
 use worker::handlers::ROUTES;
 

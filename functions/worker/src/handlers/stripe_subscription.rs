@@ -4,8 +4,8 @@
 //! subscription is not resurrected, is the version guard's doing, before this is called.
 
 use hookledger_core::{Event, HandlerError, Lifecycle, Outcome};
+use hookledger_ledger::Transaction;
 use serde::Deserialize;
-use tokio_postgres::Transaction;
 use tokio_postgres::types::Type;
 
 #[derive(Deserialize)]
