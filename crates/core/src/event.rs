@@ -32,7 +32,12 @@ impl Event {
     /// The body as `T`. A body that does not fit will not fit next time either, so the error is permanent. It says where, but
     /// not what stands there: the text may end in a log.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HandlerError> {
-        serde_json::from_slice(&self.body).map_err(|error| {
+        // As text where it is one, which is then looked at once and not string by string.
+        let read = match std::str::from_utf8(&self.body) {
+            Ok(text) => serde_json::from_str(text),
+            Err(_) => serde_json::from_slice(&self.body),
+        };
+        read.map_err(|error| {
             let (kind, line, column) = (error.classify(), error.line(), error.column());
             HandlerError::permanent(format!(
                 "the event's body does not fit the handler ({kind:?}, line {line} column {column})"
