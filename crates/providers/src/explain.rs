@@ -7,9 +7,9 @@ use bytes::Bytes;
 use hookledger_core::Secret;
 use serde::de::IgnoredAny;
 
+use crate::encoding::Encoding;
 use crate::rejection::Rejection;
 use crate::request::SignedRequest;
-use crate::signature::Encoding;
 use crate::sources::Source;
 use crate::verify::verify;
 

@@ -5,8 +5,9 @@
 //! pairs. However deep a value is nested, it is passed without recursion, for a bit of memory a level.
 
 use crate::fields::Malformed;
+use crate::scan_scalar::{after_scalar, after_string, repeated, special};
 
-type Rest<'a> = Result<&'a [u8], Malformed>;
+pub(crate) type Rest<'a> = Result<&'a [u8], Malformed>;
 
 /// What a bracket encloses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,115 +187,4 @@ fn after_colon(rest: &[u8]) -> Rest<'_> {
         [b':', rest @ ..] => Ok(after_white_space(rest)),
         _ => Err(Malformed),
     }
-}
-
-#[inline(always)]
-fn after_scalar(first: u8, rest: &[u8]) -> Rest<'_> {
-    if first == b'"' {
-        return after_string(rest);
-    }
-    match first {
-        b'0' => after_fraction(rest),
-        b'1'..=b'9' => after_fraction(after_digits(rest)),
-        b'-' => match rest.split_first() {
-            Some((b'0', rest)) => after_fraction(rest),
-            Some((b'1'..=b'9', rest)) => after_fraction(after_digits(rest)),
-            Some(_) | None => Err(Malformed),
-        },
-        b't' => rest.strip_prefix(b"rue").ok_or(Malformed),
-        b'f' => rest.strip_prefix(b"alse").ok_or(Malformed),
-        b'n' => rest.strip_prefix(b"ull").ok_or(Malformed),
-        _ => Err(Malformed),
-    }
-}
-
-/// After the closing quote; the opening one was read.
-#[inline(always)]
-fn after_string(mut rest: &[u8]) -> Rest<'_> {
-    loop {
-        match special(rest)? {
-            (b'"', after) => return Ok(after),
-            (b'\\', after) => rest = after_escape(after)?,
-            (_, _) => return Err(Malformed),
-        }
-    }
-}
-
-/// The first quote, backslash or control character, and what comes after it.
-#[inline(always)]
-fn special(mut rest: &[u8]) -> Result<(u8, &[u8]), Malformed> {
-    while let Some((eight, after)) = rest.split_first_chunk() {
-        let eight = u64::from_le_bytes(*eight);
-        let marks = marks(eight);
-        if marks != 0 {
-            let bits = marks.trailing_zeros();
-            return Ok(((eight >> (bits - 7)) as u8, &rest[bits as usize / 8 + 1..]));
-        }
-        rest = after;
-    }
-    special_of_last(rest)
-}
-
-/// As [`special`], of the last seven bytes.
-#[cold]
-fn special_of_last(mut rest: &[u8]) -> Result<(u8, &[u8]), Malformed> {
-    while let Some((byte, after)) = rest.split_first() {
-        if matches!(byte, b'"' | b'\\' | 0..=0x1f) {
-            return Ok((*byte, after));
-        }
-        rest = after;
-    }
-    Err(Malformed)
-}
-
-/// Marks a quote, a backslash and a control character in its highest bit. What is marked above the first may be wrong: a
-/// subtraction borrows from the next byte.
-#[inline(always)]
-const fn marks(eight: u64) -> u64 {
-    // With this bit turned over a quote is the first after the control characters, and nothing else comes down among them.
-    let quote_or_control = (eight ^ repeated(b'"' ^ b' ')).wrapping_sub(repeated(b' ' + 1));
-    let backslash = (eight ^ repeated(b'\\')).wrapping_sub(repeated(1));
-    (quote_or_control | backslash) & !eight & repeated(0x80)
-}
-
-const fn repeated(byte: u8) -> u64 {
-    u64::from_le_bytes([byte; 8])
-}
-
-fn after_escape(rest: &[u8]) -> Rest<'_> {
-    match rest {
-        [b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => Ok(rest),
-        [b'u', a, b, c, d, rest @ ..] if [a, b, c, d].into_iter().all(u8::is_ascii_hexdigit) => Ok(rest),
-        _ => Err(Malformed),
-    }
-}
-
-/// After what may follow the whole digits of a number.
-#[inline(always)]
-fn after_fraction(mut rest: &[u8]) -> Rest<'_> {
-    if let [b'.', after @ ..] = rest {
-        rest = after_digit_and_more(after)?;
-    }
-    if let [b'e' | b'E', after @ ..] = rest {
-        rest = match after {
-            [b'+' | b'-', after @ ..] => after_digit_and_more(after)?,
-            _ => after_digit_and_more(after)?,
-        };
-    }
-    Ok(rest)
-}
-
-fn after_digit_and_more(rest: &[u8]) -> Rest<'_> {
-    match rest {
-        [b'0'..=b'9', rest @ ..] => Ok(after_digits(rest)),
-        _ => Err(Malformed),
-    }
-}
-
-#[inline(always)]
-fn after_digits(mut rest: &[u8]) -> &[u8] {
-    while let [b'0'..=b'9', after @ ..] = rest {
-        rest = after;
-    }
-    rest
 }

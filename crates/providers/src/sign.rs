@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use base64::Engine as _;
 use bytes::Bytes;
 use hookledger_core::Secret;
 use http::{HeaderName, HeaderValue};
@@ -13,7 +12,6 @@ use crate::fields::Malformed;
 use crate::opened::Opened;
 use crate::place::Place;
 use crate::request::SignedRequest;
-use crate::signature::Encoding;
 use crate::sources::Source;
 use crate::splice::splice;
 
@@ -141,14 +139,4 @@ fn signed(source: &Source, facts: &Facts<'_>, secret: &Secret, time: &str) -> Re
 fn put(request: &mut SignedRequest, name: HeaderName, value: &str) -> Result<(), Unsignable> {
     request.headers.insert(name, HeaderValue::from_str(value).map_err(|_| Unsignable::Header)?);
     Ok(())
-}
-
-impl Encoding {
-    fn encode(self, bytes: &[u8]) -> String {
-        match self {
-            Self::Hex => hex::encode(bytes),
-            Self::Base64 => base64::engine::general_purpose::STANDARD.encode(bytes),
-            Self::Text => String::from_utf8_lossy(bytes).into_owned(),
-        }
-    }
 }

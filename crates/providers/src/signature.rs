@@ -3,14 +3,12 @@
 
 use std::borrow::Cow;
 
-use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hookledger_core::{HmacAlgorithm, Proof, PublicKeyAlgorithm, Secret};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::condition::Condition;
+use crate::encoding::Encoding;
 use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
 use crate::jwt;
@@ -71,22 +69,6 @@ pub(crate) enum Algorithm {
     /// The secret itself. Basic authentication is this with the prefix `Basic ` and the encoding `base64`.
     Token,
 }
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Encoding {
-    #[default]
-    Hex,
-    Base64,
-    /// As it is: for tokens.
-    Text,
-}
-
-/// Padding or none, as signatures come with either; but one text only for one signature.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// DocuSign signs with up to a hundred keys.
 const NUMBERED_MAX: usize = 100;
@@ -250,49 +232,6 @@ impl Algorithm {
             // Its signature comes with what it signs, see `es256`.
             Self::JwtEs256 => None,
             Self::Token => signatures.into_iter().find_map(|token| Proof::token(secrets, token)),
-        }
-    }
-}
-
-impl Encoding {
-    fn decode(self, text: &str) -> Option<Vec<u8>> {
-        match self {
-            Self::Hex => unhex(text.as_bytes()),
-            Self::Base64 => BASE64.decode(text).ok(),
-            Self::Text => Some(text.as_bytes().to_vec()),
-        }
-    }
-}
-
-/// `None` for what is not whole bytes in hexadecimal. Without a branch for a digit, since there is one of these in every delivery.
-fn unhex(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |character: u8| match character {
-        b'0'..=b'9' => character - b'0',
-        b'a'..=b'f' => character - b'a' + 10,
-        b'A'..=b'F' => character - b'A' + 10,
-        _ => u8::MAX,
-    };
-    let (pairs, rest) = text.as_chunks();
-    let mut all = rest.is_empty();
-    let bytes = pairs.iter().map(|[high, low]| {
-        let (high, low) = (digit(*high), digit(*low));
-        all &= (high | low) < 16;
-        high << 4 | low
-    });
-    let bytes = bytes.collect();
-    all.then_some(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hexadecimal_is_whole_bytes_in_either_case() {
-        assert_eq!(unhex(b"00fFA9a0").unwrap(), [0, 0xff, 0xa9, 0xa0]);
-        assert!(unhex(b"").unwrap().is_empty());
-        for bad in [&b"0"[..], b"abc", b"0g", b"g0", b"0 ", b"/0", b":0", b"@0", b"`0", b"\xff0", b"0x"] {
-            assert_eq!(unhex(bad), None, "{bad:?}");
         }
     }
 }
