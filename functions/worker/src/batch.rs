@@ -1,7 +1,7 @@
 //! A batch of messages in, the failures among them out. Invariant: a message is deleted only when its event needs no message
 //! any more; every other one comes back.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aws_lambda_events::sqs::{SqsBatchResponse, SqsEvent, SqsMessage};
@@ -39,7 +39,7 @@ impl Worker {
         let mut distinct: Vec<EventRef> = keys.iter().flatten().cloned().collect();
         distinct.sort();
         distinct.dedup();
-        let mut verdicts = HashMap::with_capacity(distinct.len());
+        let mut verdicts = BTreeMap::new();
         if !distinct.is_empty() {
             verdicts.extend(self.process(&distinct, end, &mut report).await);
         }
@@ -82,7 +82,7 @@ impl Worker {
         &self,
         messages: &[SqsMessage],
         keys: &[Option<EventRef>],
-        verdicts: &HashMap<EventRef, Verdict>,
+        verdicts: &BTreeMap<EventRef, Verdict>,
         report: &mut Report,
     ) -> SqsBatchResponse {
         let mut response = SqsBatchResponse::default();
@@ -107,7 +107,7 @@ impl Worker {
         response
     }
 
-    async fn hint_settled(&self, verdicts: &HashMap<EventRef, Verdict>) {
+    async fn hint_settled(&self, verdicts: &BTreeMap<EventRef, Verdict>) {
         for (key, verdict) in verdicts {
             if *verdict == Verdict::Settled {
                 self.hint.settled(key).await;
