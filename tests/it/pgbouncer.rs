@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hookledger_core::{
-    Claim, ClaimMode, EventId, EventRef, Identity, Lifecycle, Outcome, Proof, Secret, Settlement, SourceName, Status,
-    VerifiedEvent,
+    Claim, ClaimMode, Event, EventId, EventRef, Identity, Lifecycle, ObjectKey, Outcome, Proof, Secret, Settlement,
+    SourceName, Status, VerifiedEvent,
 };
 use hookledger_harness::{Postgres, Service, ServiceOptions, Signal, free_port, setting, until};
-use hookledger_ledger::{ConnectError, DatabaseConfig, Fenced, Grant, Lease, Ledger, Tls, connect, migrate};
+use hookledger_ledger::{ConnectError, DatabaseConfig, Fenced, Grant, Guard, Lease, Ledger, Tie, Tls, connect, migrate};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, SimpleQueryMessage};
@@ -119,8 +119,8 @@ fn event(id: &str) -> VerifiedEvent {
     let identity = Identity {
         event_id: EventId::new(id).unwrap(),
         event_type: "thing.updated".into(),
-        object: None,
-        version: None,
+        object: Some(ObjectKey { account: String::new(), kind: "thing".into(), id: id.into() }),
+        version: Some(1),
         lifecycle: Lifecycle::Updated,
     };
     VerifiedEvent::new(&proof, SourceName::new("github").unwrap(), identity, vec![], Bytes::from_static(b"{}"))
@@ -155,7 +155,9 @@ async fn the_way_of_an_event_leaves_nothing_in_the_session() {
     assert!(matches!(held, Grant::HeldElsewhere { .. }), "{held:?}");
     let (failing, applied) = (leases.pop().unwrap(), leases.pop().unwrap());
 
-    let work = worker.begin().await.unwrap();
+    let candidate = |_: &Event| unreachable!("no tie");
+    let (work, guards) = worker.begin_guarded(&[applied.event.as_ref().unwrap()], &candidate).await.unwrap();
+    assert!(matches!(guards[..], [Guard::Newest { tie: Tie::None }]), "{guards:?}");
     let bound = work.transaction().query_typed("SHOW statement_timeout", &[]).await.unwrap();
     assert_eq!(bound[0].get::<_, &str>(0), "15s");
     work.transaction().query_typed("INSERT INTO subscription VALUES ('s', 'plan', 'active', 1)", &[]).await.unwrap();
