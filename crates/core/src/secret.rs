@@ -54,10 +54,20 @@ impl fmt::Debug for Secret {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hmac::Mac;
 
     #[test]
     fn debug_does_not_show_it_and_empty_is_refused() {
         assert_eq!(format!("{:?}", Secret::new("hunter2").unwrap()), "Secret(…)");
         assert_eq!(Secret::new(""), Err(EmptySecret));
+    }
+
+    #[test]
+    fn a_secret_stays_the_same_when_it_is_used() {
+        let (used, unused) = (Secret::new("hunter2").unwrap(), Secret::new("hunter2").unwrap());
+        assert_eq!(used.hmac_sha256().finalize().into_bytes(), used.clone().hmac_sha256().finalize().into_bytes());
+        assert_eq!(used, unused);
+        assert_ne!(used, Secret::new("hunter3").unwrap());
+        assert_eq!(format!("{used:?}"), format!("{unused:?}"));
     }
 }
