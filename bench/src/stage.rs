@@ -69,6 +69,10 @@ impl Stage {
     /// A function of this repository's, built in release.
     pub(crate) fn built(&self, name: &str, way: Way, port: u16, environments: usize) -> anyhow::Result<Function> {
         let mut variables = self.variables(port);
+        if name == "receiver" {
+            // As infra/template.yaml has it.
+            variables.push(("SSL_CERT_FILE".to_owned(), "/dev/null".to_owned()));
+        }
         match way {
             Way::Plain => variables.push(("DATABASE_TLS".to_owned(), "disable".to_owned())),
             Way::Tls => variables.push(("DATABASE_CA_FILE".to_owned(), self.certificate.display().to_string())),

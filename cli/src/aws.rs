@@ -5,11 +5,17 @@
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
+use aws_config::meta::credentials::CredentialsProviderChain;
+use aws_config::meta::region::RegionProviderChain;
+use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
+use aws_config::provider_config::ProviderConfig;
+use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_credential_types::provider::ProvideCredentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use bytes::Bytes;
+use hookledger_aws::{Connector, Roots};
 use hookledger_runtime::Env;
 use http::{Response, StatusCode};
 
@@ -32,7 +38,7 @@ pub(crate) struct Service {
 
 impl Aws {
     pub(crate) async fn new(region: Option<String>) -> Result<Self> {
-        let loader = aws_config::defaults(BehaviorVersion::latest());
+        let loader = loader(Connector::new(&Roots::System)?);
         let loader = match region {
             Some(region) => loader.region(Region::new(region)),
             None => loader,
@@ -98,6 +104,23 @@ impl Aws {
         let post = headers.iter().fold(self.http.post(url), |post, (name, value)| post.header(*name, *value));
         Ok(signature.iter().fold(post, |post, header| post.header(header.name(), header.value())))
     }
+}
+
+/// For the parts of a function that run here: region and credentials from the environment, else from a profile. The default chains end
+/// in the instance metadata service, which a shell does not have: asking it takes seconds.
+pub(crate) async fn as_a_function() -> Result<hookledger_aws::Aws> {
+    let connector = Connector::new(&Roots::System)?;
+    let provider = ProviderConfig::without_region().with_http_client(connector.clone());
+    let region = RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new())
+        .or_else(ProfileFileRegionProvider::builder().configure(&provider).build());
+    let credentials = CredentialsProviderChain::first_try("environment", EnvironmentVariableCredentialsProvider::new())
+        .or_else("profile", ProfileFileCredentialsProvider::builder().configure(&provider).build());
+    let config = loader(connector.clone()).region(region).credentials_provider(credentials).load().await;
+    Ok(hookledger_aws::Aws::of(config, connector))
+}
+
+fn loader(connector: Connector) -> ConfigLoader {
+    aws_config::defaults(BehaviorVersion::latest()).http_client(connector)
 }
 
 async fn whole(request: reqwest::RequestBuilder) -> reqwest::Result<Response<Bytes>> {

@@ -13,6 +13,7 @@ use hookledger_providers::{SecretRef, Source};
 use hookledger_runtime::{Vault, error_chain, load_sources, now, replay_token};
 use serde_json::Value;
 
+use crate::aws::as_a_function;
 use crate::ended::Ended;
 use crate::reach::Reach;
 use crate::replay::pace::http;
@@ -97,19 +98,23 @@ async fn sources(session: &Session) -> Vec<Finding> {
         }
         Err(error) => findings.push(Finding::new("sources", State::Wrong, error_chain(&error))),
     }
-    findings.push(match replay_token(&session.env, &Vault::new()).await {
-        Ok(Some(_)) => Finding::new("replay token", State::Right, "set"),
-        Ok(None) => Finding::new("replay token", State::Notice, "REPLAY_TOKEN is not set: nothing can be replayed"),
-        Err(error) => Finding::new("replay token", State::Wrong, error_chain(&error)),
+    findings.push(match is_replay_token_set(session).await {
+        Ok(true) => Finding::new("replay token", State::Right, "set"),
+        Ok(false) => Finding::new("replay token", State::Notice, "REPLAY_TOKEN is not set: nothing can be replayed"),
+        Err(error) => Finding::new("replay token", State::Wrong, error_chain(error.as_ref())),
     });
     findings
+}
+
+async fn is_replay_token_set(session: &Session) -> Result<bool> {
+    Ok(replay_token(&session.env, &session.vault("REPLAY_TOKEN_SECRET_ARN").await?).await?.is_some())
 }
 
 async fn secret(session: &Session, source: &Source, reference: &SecretRef) -> Result<Secret> {
     let text = match reference {
         SecretRef::Env(name) => session.env.required(name)?,
         SecretRef::SecretsManager { id, json_key } => {
-            let current = Vault::new().fetch(id).await?.current;
+            let current = Vault::from(&as_a_function().await?).fetch(id).await?.current;
             match json_key {
                 // Why it cannot be read is not told: that would show some of it.
                 Some(key) => serde_json::from_str::<serde_json::Map<String, Value>>(&current)

@@ -5,10 +5,11 @@ use std::time::Duration;
 use anyhow::Result;
 use hookledger_commands::Place;
 use hookledger_ledger::{DatabaseConfig, Ledger};
-use hookledger_queue::Queue;
+use hookledger_queue::{Client, Queue};
 use hookledger_runtime::{DatabaseSettings, Env, Vault};
 
 use crate::arguments::Options;
+use crate::aws;
 use crate::ended::BadInput;
 use crate::reach::Reach;
 use crate::reach::function::Function;
@@ -49,7 +50,7 @@ impl Session {
         }
         let ledger = Ledger::new(self.database().await?, ANSWER_WITHIN);
         let queue = match self.env.optional("QUEUE_URL")? {
-            Some(url) => Some(Queue::new(hookledger_queue::client().await, url)),
+            Some(url) => Some(Queue::new(Client::new(&aws::as_a_function().await?), url)),
             None => None,
         };
         Ok(Reach::here(Place { ledger, queue }))
@@ -61,7 +62,16 @@ impl Session {
             let why = "no ledger to ask: set DATABASE_URL, or name a deployment with --stack";
             return Err(BadInput(why.to_owned()).into());
         }
-        Ok(DatabaseSettings::read(&self.env)?.resolve(&Vault::new()).await?)
+        Ok(DatabaseSettings::read(&self.env)?.resolve(&self.vault("DATABASE_SECRET_ARN").await?).await?)
+    }
+
+    /// Where `variable`, if it is set, names a secret.
+    pub(crate) async fn vault(&self, variable: &str) -> Result<Vault> {
+        match self.env.optional(variable)? {
+            Some(_) => Ok(Vault::from(&aws::as_a_function().await?)),
+            // Nobody will ask it.
+            None => Ok(Vault::new()),
+        }
     }
 
     /// Who is at the keyboard, for the audit. IAM's own record of an invocation is the one to trust.

@@ -2,6 +2,7 @@
 
 mod app_role;
 mod architecture;
+mod aws_tls;
 mod chaos;
 mod cli;
 mod costs;

@@ -170,7 +170,7 @@ impl World {
     async fn sweep(&mut self) {
         let limits = [(SourceName::new("stripe").unwrap(), RetryPolicy::default().attempts_max)];
         let swept = self.ground.ledger.sweep(&limits, 5, 100).await.unwrap();
-        let queue = Queue::new(crate::queue::client(&self.emulator.endpoint()).await, self.queue.clone());
+        let queue = Queue::new(crate::queue::client(&self.emulator.endpoint()), self.queue.clone());
         assert!(queue.enqueue(&swept.requeue).await.failed.is_empty());
     }
 

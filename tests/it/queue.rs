@@ -9,22 +9,25 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use aws_config::{BehaviorVersion, ConfigLoader};
 use aws_lambda_events::sqs::SqsMessage;
-use aws_sdk_sqs::config::{Credentials, Region};
+use aws_sdk_sqs::config::{Credentials, Region, SharedCredentialsProvider};
+use aws_types::SdkConfig;
 use bytes::Bytes;
+use hookledger_aws::{Aws, Connector, OPERATION_MAX, Roots};
 use hookledger_core::{EventId, EventRef, Identity, Lifecycle, Proof, Secret, SourceName, VerifiedEvent, Via};
 use hookledger_harness::{Emulator, sign::hmac_sha256};
-use hookledger_queue::{Client, Enqueued, Message, OPERATION_MAX, Queue, SpillError, SpillQueue, client_from, read_message};
+use hookledger_queue::{Client, Enqueued, Message, Queue, SpillError, SpillQueue, read_message};
 use sha2::{Digest, Sha256};
 
-pub(crate) async fn client(endpoint: &str) -> Client {
-    client_from(loader(endpoint)).await
+pub(crate) fn client(endpoint: &str) -> Client {
+    Client::new(&aws(endpoint, &Roots::Amazon))
 }
 
-fn loader(endpoint: &str) -> ConfigLoader {
-    let loader = aws_config::defaults(BehaviorVersion::latest()).region(Region::new("us-east-1")).endpoint_url(endpoint);
-    loader.credentials_provider(Credentials::new("test", "test", None, None, "test"))
+/// As a test's user at an emulator.
+pub(crate) fn aws(endpoint: &str, roots: &Roots) -> Aws {
+    let credentials = SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "test"));
+    let config = SdkConfig::builder().region(Region::new("us-east-1")).endpoint_url(endpoint);
+    Aws::of(config.credentials_provider(credentials).build(), Connector::new(roots).unwrap())
 }
 
 fn keys(ids: impl IntoIterator<Item = String>) -> Vec<EventRef> {
@@ -54,7 +57,7 @@ async fn receive(emulator: &Emulator, url: &str, count: usize) -> anyhow::Result
 async fn every_key_arrives_as_it_was_sent() -> anyhow::Result<()> {
     let emulator = Emulator::start()?;
     let url = emulator.create_queue("events", &[]).await?;
-    let queue = Queue::new(client(&emulator.endpoint()).await, url.clone());
+    let queue = Queue::new(client(&emulator.endpoint()), url.clone());
     // SQS refuses U+FFFE and U+FFFF as they are, and everything else here has to be escaped by somebody.
     let odd = ["a\"b\\c", "é🦀", "</x>&amp;", "\u{fffe}\u{ffff}", &"x".repeat(255)].map(str::to_owned);
     let (one, many) = (keys(["alone".to_owned()]), keys(odd.into_iter().chain((0..18).map(|n| format!("evt_{n}")))));
@@ -79,7 +82,7 @@ async fn every_key_arrives_as_it_was_sent() -> anyhow::Result<()> {
 async fn a_queue_that_is_not_there_fails_every_key_and_says_why() -> anyhow::Result<()> {
     let emulator = Emulator::start()?;
     let url = format!("{}/000000000000/nowhere", emulator.endpoint());
-    let queue = Queue::new(client(&emulator.endpoint()).await, url);
+    let queue = Queue::new(client(&emulator.endpoint()), url);
     for count in [1, 12] {
         let keys = keys((0..count).map(|n| format!("evt_{n}")));
         let enqueued = queue.enqueue(&keys).await;
@@ -127,7 +130,7 @@ async fn what_sqs_refuses_one_by_one_fails_alone() -> anyhow::Result<()> {
         r#"{"Successful":[{"Id":"0","MessageId":"m","MD5OfMessageBody":"d"}],
             "Failed":[{"Id":"1","SenderFault":false,"Code":"InternalError","Message":"try again"}]}"#,
     ))?;
-    let queue = Queue::new(client(&endpoint).await, format!("{endpoint}/0/q"));
+    let queue = Queue::new(client(&endpoint), format!("{endpoint}/0/q"));
     let keys = keys(["taken", "refused", "forgotten"].map(str::to_owned));
     let enqueued = queue.enqueue(&keys).await;
     assert_eq!(enqueued.sent, 1);
@@ -139,7 +142,7 @@ async fn what_sqs_refuses_one_by_one_fails_alone() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_silent_sqs_costs_one_bounded_wait_however_many_keys_there_are() -> anyhow::Result<()> {
     let endpoint = server(None)?;
-    let queue = Queue::new(client(&endpoint).await, format!("{endpoint}/0/q"));
+    let queue = Queue::new(client(&endpoint), format!("{endpoint}/0/q"));
     let start = Instant::now();
     let enqueued = queue.enqueue(&keys((0..100).map(|n| format!("evt_{n}")))).await;
     assert_eq!((enqueued.sent, enqueued.failed.len()), (0, 100));
@@ -214,12 +217,11 @@ async fn the_one_message_of_an_event_asks_for_what_the_sdk_asks_for() -> anyhow:
     let (endpoint, sent) = recorder(&[200, 200])?;
     let queue = format!("{endpoint}/0/q");
     let odd = keys(["a\"b\\c é🦀 </x> \u{fffe}".to_owned()]);
-    let enqueued = Queue::new(client(&endpoint).await, queue.clone()).enqueue(&odd).await;
+    let enqueued = Queue::new(client(&endpoint), queue.clone()).enqueue(&odd).await;
     assert_eq!(enqueued, Enqueued { sent: 1, failed: vec![] });
     let body: serde_json::Value = serde_json::from_str(&sent.lock().unwrap()[0].body)?;
-    let loader = loader(&endpoint).load().await;
     let message = body["MessageBody"].as_str().unwrap();
-    aws_sdk_sqs::Client::new(&loader).send_message().queue_url(&queue).message_body(message).send().await?;
+    aws_sdk_sqs::Client::new(&aws(&endpoint, &Roots::Amazon).config).send_message().queue_url(&queue).message_body(message).send().await?;
 
     let sent = sent.lock().unwrap();
     let [ours, theirs] = &sent[..] else { panic!("{} requests", sent.len()) };
@@ -238,7 +240,7 @@ async fn the_one_message_of_an_event_asks_for_what_the_sdk_asks_for() -> anyhow:
 async fn a_message_that_is_refused_at_first_is_sent_by_the_sdk() -> anyhow::Result<()> {
     for refused in [&[403, 200], &[500, 200]] {
         let (endpoint, sent) = recorder(refused)?;
-        let queue = Queue::new(client(&endpoint).await, format!("{endpoint}/0/q"));
+        let queue = Queue::new(client(&endpoint), format!("{endpoint}/0/q"));
         assert_eq!(queue.enqueue(&keys(["evt_1".to_owned()])).await, Enqueued { sent: 1, failed: vec![] });
         let sent = sent.lock().unwrap();
         assert_eq!((sent.len(), &sent[0].body), (2, &sent[1].body));
@@ -250,7 +252,7 @@ async fn a_message_that_is_refused_at_first_is_sent_by_the_sdk() -> anyhow::Resu
 async fn a_message_comes_back_when_its_visibility_says() -> anyhow::Result<()> {
     let emulator = Emulator::start()?;
     let url = emulator.create_queue("events", &[("VisibilityTimeout", "180")]).await?;
-    let queue = Queue::new(client(&emulator.endpoint()).await, url.clone());
+    let queue = Queue::new(client(&emulator.endpoint()), url.clone());
     queue.enqueue(&keys(["a", "b"].map(str::to_owned))).await;
     let first = receive(&emulator, &url, 2).await?;
     assert!(first.iter().all(|message| message.receive_count == 1));
@@ -274,7 +276,7 @@ async fn a_message_comes_back_when_its_visibility_says() -> anyhow::Result<()> {
 async fn the_depth_is_what_waits() -> anyhow::Result<()> {
     let emulator = Emulator::start()?;
     let url = emulator.create_queue("events", &[]).await?;
-    let queue = Queue::new(client(&emulator.endpoint()).await, url.clone());
+    let queue = Queue::new(client(&emulator.endpoint()), url.clone());
     assert_eq!(queue.depth().await?, 0);
     queue.enqueue(&keys((0..3).map(|n| format!("evt_{n}")))).await;
     assert_eq!(queue.depth().await?, 3);
@@ -305,7 +307,7 @@ fn noise(length: usize) -> Bytes {
 async fn a_spilled_event_comes_back_whole_with_its_first_time() -> anyhow::Result<()> {
     let emulator = Emulator::start()?;
     let url = emulator.create_queue("spill", &[]).await?;
-    let spill = SpillQueue::new(client(&emulator.endpoint()).await, url.clone());
+    let spill = SpillQueue::new(client(&emulator.endpoint()), url.clone());
     // The largest that fits uncompressed, and one of GitHub's that only fits compressed.
     for body in [noise(780_000), Bytes::from(vec![b'{'; 6_000_000])] {
         let event = event(body)?;
@@ -323,7 +325,7 @@ async fn a_spilled_event_comes_back_whole_with_its_first_time() -> anyhow::Resul
 #[tokio::test]
 async fn an_event_that_sqs_would_not_take_is_not_sent() -> anyhow::Result<()> {
     // Nobody listens there: a send would fail otherwise.
-    let spill = SpillQueue::new(client("http://127.0.0.1:9").await, "http://127.0.0.1:9/0/q".into());
+    let spill = SpillQueue::new(client("http://127.0.0.1:9"), "http://127.0.0.1:9/0/q".into());
     let refused = spill.spill(&event(noise(790_000))?, 0).await;
     assert!(matches!(refused, Err(SpillError::TooLarge { bytes }) if bytes > 1 << 20), "{refused:?}");
     assert!(matches!(spill.spill(&event(noise(10))?, 0).await, Err(SpillError::Send(_))));

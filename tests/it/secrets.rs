@@ -4,8 +4,7 @@
 
 use std::ffi::OsString;
 
-use aws_sdk_secretsmanager::Client;
-use aws_sdk_secretsmanager::config::{BehaviorVersion, Credentials, Region};
+use hookledger_aws::Roots;
 use hookledger_core::{Micros, Secret};
 use hookledger_harness::Emulator;
 use hookledger_ledger::Tls;
@@ -23,12 +22,7 @@ fn after(seconds: u32) -> Micros {
 }
 
 fn vault(emulator: &Emulator) -> Vault {
-    let config = aws_sdk_secretsmanager::Config::builder()
-        .behavior_version(BehaviorVersion::latest())
-        .region(Region::new("us-east-1"))
-        .endpoint_url(emulator.endpoint())
-        .credentials_provider(Credentials::new("test", "test", None, None, "test"));
-    Vault::from(Client::from_conf(config.build()))
+    Vault::from(&crate::queue::aws(&emulator.endpoint(), &Roots::Amazon))
 }
 
 async fn ask(emulator: &Emulator, action: &str, request: Value) -> anyhow::Result<Value> {

@@ -17,7 +17,7 @@ UPDATE webhook_event SET received_at = received_at - interval '1 hour', lease_un
        requeued_at = requeued_at - interval '1 hour'";
 
 async fn sweeper(ground: &Ground, endpoint: &str, queue_url: &str) -> Sweeper {
-    let queue = Queue::new(crate::queue::client(endpoint).await, queue_url.to_owned());
+    let queue = Queue::new(crate::queue::client(endpoint), queue_url.to_owned());
     Sweeper {
         ledger: ground.another(),
         spill: Some(queue.clone()),

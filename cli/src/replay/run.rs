@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hookledger_core::{Micros, Secret, SourceName};
-use hookledger_runtime::{Vault, now};
+use hookledger_runtime::now;
 
 use crate::ended::{BadInput, Ended};
 use crate::filter::source_name;
@@ -145,7 +145,7 @@ impl Run {
 /// From where the deployment has it, if that is named, else from the environment or the terminal.
 async fn replay_token(session: &Session) -> Result<Secret> {
     match session.env.optional("REPLAY_TOKEN_SECRET_ARN")? {
-        Some(id) => Ok(Secret::new(Vault::new().fetch(&id).await?.current.trim())?),
+        Some(id) => Ok(Secret::new(session.vault("REPLAY_TOKEN_SECRET_ARN").await?.fetch(&id).await?.current.trim())?),
         None => session.terminal.secret(&session.env, "REPLAY_TOKEN", "the deployment's replay token"),
     }
 }

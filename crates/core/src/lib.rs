@@ -7,6 +7,7 @@ mod event;
 mod handler;
 mod key;
 mod proof;
+mod public_key;
 mod retry;
 mod secret;
 mod spill;

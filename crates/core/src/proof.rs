@@ -4,13 +4,13 @@
 //! A [`VerifiedEvent`](crate::VerifiedEvent) cannot be built without one, and only verified events can be claimed,
 //! so "verify before the database" is checked by the compiler.
 
-use aws_lc_rs::signature::{self, UnparsedPublicKey, VerificationAlgorithm};
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 use subtle::ConstantTimeEq;
 
 use crate::key::Via;
+use crate::public_key;
 use crate::secret::Secret;
 
 /// Shortest replay token in bytes; a shorter one could be guessed.
@@ -75,17 +75,9 @@ impl Proof {
         signed: &[&[u8]],
         signatures: impl IntoIterator<Item = &'a [u8]> + Clone,
     ) -> Option<Self> {
-        let algorithm: &'static dyn VerificationAlgorithm = match algorithm {
-            PublicKeyAlgorithm::Ed25519 => &signature::ED25519,
-            PublicKeyAlgorithm::EcdsaP256Sha256 => &signature::ECDSA_P256_SHA256_ASN1,
-            PublicKeyAlgorithm::Es256 => &signature::ECDSA_P256_SHA256_FIXED,
-            PublicKeyAlgorithm::RsaSha1 => &signature::RSA_PKCS1_2048_8192_SHA1_FOR_LEGACY_USE_ONLY,
-            PublicKeyAlgorithm::RsaSha256 => &signature::RSA_PKCS1_2048_8192_SHA256,
-        };
         let message = signed.concat();
         let proven = keys.iter().any(|key| {
-            let key = UnparsedPublicKey::new(algorithm, key);
-            signatures.clone().into_iter().any(|signature| key.verify(&message, signature).is_ok())
+            signatures.clone().into_iter().any(|signature| public_key::is_signed(algorithm, key, &message, signature))
         });
         proven.then_some(Self { via: Via::Webhook })
     }
@@ -137,7 +129,8 @@ fn finished<M: Mac, T>(mut mac: M, signed: &[&[u8]], then: impl FnOnce(&[u8]) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+    use openssl::pkey::{Id, PKey};
+    use openssl::sign::Signer;
 
     fn mac(key: &str, body: &[u8]) -> Vec<u8> {
         hmac(HmacAlgorithm::Sha256, &Secret::new(key).unwrap(), &[body])
@@ -179,12 +172,12 @@ mod tests {
 
     #[test]
     fn a_public_key_checks_what_its_private_half_signed() {
-        let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
-        let signature = pair.sign(b"body").as_ref().to_vec();
+        let pair = PKey::private_key_from_raw_bytes(&[7; 32], Id::ED25519).unwrap();
+        let signature = Signer::new_without_digest(&pair).unwrap().sign_oneshot_to_vec(b"body").unwrap();
         let check = |key: &[u8], signed: &[u8], signature: &[u8]| {
             Proof::public_key(PublicKeyAlgorithm::Ed25519, &[key], &[signed], [signature]).is_some()
         };
-        let key = pair.public_key().as_ref();
+        let key = &*pair.raw_public_key().unwrap();
         assert!(check(key, b"body", &signature));
         assert!(!check(key, b"other", &signature));
         assert!(!check(&[0; 32], b"body", &signature));

@@ -10,7 +10,7 @@ mod send;
 mod spill;
 mod visibility;
 
-pub use client::{Client, OPERATION_MAX, client, client_from};
+pub use client::Client;
 pub use message::{Message, read_message};
 pub use queue::{DepthError, Enqueued, Queue, QueueSettings};
 pub use spill::{SPILL_BYTES_MAX, SpillError, SpillQueue};

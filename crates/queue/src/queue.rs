@@ -3,10 +3,11 @@
 
 use aws_sdk_sqs::error::{DisplayErrorContext, SdkError};
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
+use hookledger_aws::{ATTEMPT_MAX, OPERATION_MAX};
 use hookledger_core::EventRef;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::client::{ATTEMPT_MAX, Client, OPERATION_MAX};
+use crate::client::Client;
 
 /// Messages in one call: a limit of SQS.
 pub(crate) const BATCH_MAX: usize = 10;

@@ -7,19 +7,18 @@ use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use aws_config::SdkConfig;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use aws_smithy_async::time::SharedTimeSource;
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
-use aws_smithy_runtime_api::client::http::{HttpConnector as _, HttpConnectorSettings};
+use aws_smithy_runtime_api::client::http::HttpConnector as _;
 use aws_smithy_runtime_api::http::Request;
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
+use aws_types::SdkConfig;
 use aws_types::service_config::ServiceConfigKey;
+use hookledger_aws::{Aws, Connector};
 use http::{HeaderValue, header};
 use serde::Serialize;
 
@@ -47,13 +46,9 @@ struct SendMessage<'a> {
 
 impl Sender {
     /// `None` where the configuration lacks what a call needs: the SDK will say so.
-    pub(crate) fn new(config: &SdkConfig) -> Option<Self> {
-        let mut settings = HttpConnectorSettings::builder();
-        settings.set_connect_timeout(config.timeout_config().and_then(|timeouts| timeouts.connect_timeout()));
-        let mut connector = Connector::builder().connector_settings(settings.build());
-        connector.set_sleep_impl(config.sleep_impl());
+    pub(crate) fn new(Aws { config, connector }: &Aws) -> Option<Self> {
         Some(Self {
-            connector: connector.tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build(),
+            connector: connector.clone(),
             endpoint: endpoint(config),
             region: config.region()?.to_string(),
             provider: config.credentials_provider()?,

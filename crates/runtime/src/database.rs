@@ -77,7 +77,7 @@ impl DatabaseSettings {
                 let place = place.as_ref().and_then(|url| std::str::from_utf8(url.expose()).ok());
                 url_with_credentials(&text, place).ok_or(DatabaseError::Credentials)?
             }
-            Auth::Iam { place, region } => place.url(region, now()).await?,
+            Auth::Iam { place, region } => place.url(region, now())?,
         };
         Ok(DatabaseConfig { url, tls: self.tls.clone() })
     }

@@ -5,14 +5,14 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
-use aws_smithy_runtime_api::client::http::HttpConnector as _;
+use aws_smithy_runtime_api::client::http::{HttpConnector as _, SharedHttpConnector};
 use aws_smithy_runtime_api::http::{Request, Response};
 use aws_smithy_types::body::SdkBody;
 use aws_smithy_types::byte_stream::ByteStream;
+use hookledger_aws::{Connector, Roots, RootsError};
 use http::{Method, StatusCode, Uri, header};
 use tokio::time::timeout;
 
@@ -33,21 +33,20 @@ pub enum CallError {
     Unavailable { host: String, why: String },
 }
 
-pub struct Https {
-    /// Makes a client for each call: calls are rare, and a connection that was frozen with its environment is dead.
-    connector: Box<dyn Fn() -> Connector + Send + Sync>,
-}
+type Connecting = Result<SharedHttpConnector, RootsError>;
+
+pub struct Https(LazyLock<Connecting, Box<dyn FnOnce() -> Connecting + Send>>);
 
 impl Https {
-    /// Trusts the system's authorities. Costs nothing before the first call.
+    /// Trusts the system's authorities. Costs nothing before the first call. Calls are rare, and a connection that was frozen with
+    /// its environment is dead, so each has its own.
     pub fn new() -> Self {
-        // The SDK's own client: it is in the binary anyway.
-        Self::over(|| Connector::builder().tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build())
+        Self::over(|| Connector::without_reuse(&Roots::System).map(SharedHttpConnector::new))
     }
 
     /// By another way, or trusting other authorities.
-    pub fn over(connector: impl Fn() -> Connector + Send + Sync + 'static) -> Self {
-        Self { connector: Box::new(connector) }
+    pub fn over(connector: impl FnOnce() -> Result<SharedHttpConnector, RootsError> + Send + 'static) -> Self {
+        Self(LazyLock::new(Box::new(connector)))
     }
 
     /// The body of a 200 answer of at most `bytes_max`.
@@ -73,7 +72,7 @@ impl Https {
         let request = request.body(body).map_err(|error| host.refuses(error))?;
         let request = Request::try_from(request).map_err(|error| host.refuses(error))?;
         let answer = async {
-            let client = (self.connector)();
+            let client = self.0.as_ref().map_err(|error| host.is_away(error_chain(error)))?;
             let response = client.call(request).await.map_err(|error| host.is_away(error_chain(&error)))?;
             host.body(response, bytes_max).await
         };

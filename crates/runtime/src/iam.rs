@@ -3,9 +3,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use aws_config::environment::EnvironmentVariableCredentialsProvider;
 use aws_credential_types::Credentials;
-use aws_credential_types::provider::ProvideCredentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SignatureLocation, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use hookledger_core::{Micros, Secret};
@@ -18,7 +16,7 @@ const TOKEN_TTL: Duration = Duration::from_secs(900);
 #[derive(Debug, thiserror::Error)]
 pub enum IamError {
     #[error("there are no credentials to sign the database's token with")]
-    Credentials(#[source] Box<dyn std::error::Error + Send + Sync>),
+    NoCredentials,
     #[error("cannot sign the database's token")]
     Sign(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
@@ -46,9 +44,8 @@ impl Place {
     }
 
     /// The URL with a token that is good for a quarter of an hour. Its credentials are the execution role's, from the environment.
-    pub(crate) async fn url(&self, region: &str, now: Micros) -> Result<Secret, IamError> {
-        let credentials = EnvironmentVariableCredentialsProvider::new().provide_credentials().await;
-        let credentials = credentials.map_err(|error| IamError::Credentials(error.into()))?;
+    pub(crate) fn url(&self, region: &str, now: Micros) -> Result<Secret, IamError> {
+        let credentials = hookledger_aws::credentials().ok_or(IamError::NoCredentials)?;
         let token = self.token(credentials, region, now).map_err(IamError::Sign)?;
         let url = format!("postgres://{}:{}@{}", self.user, percent_encoded(&token), self.rest);
         Secret::new(url).map_err(|error| IamError::Sign(error.into()))

@@ -1,22 +1,9 @@
 //! Secrets Manager. Its client is built at the first use: a deployment whose secrets are all in the environment pays nothing.
 
-use std::time::Duration;
-
-use aws_config::BehaviorVersion;
-use aws_config::environment::{EnvironmentVariableCredentialsProvider, EnvironmentVariableRegionProvider};
-use aws_config::meta::credentials::CredentialsProviderChain;
-use aws_config::meta::region::RegionProviderChain;
-use aws_config::profile::{ProfileFileCredentialsProvider, ProfileFileRegionProvider};
-use aws_config::retry::RetryConfig;
-use aws_config::timeout::TimeoutConfig;
 use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::error::{ProvideErrorMetadata, SdkError};
+use hookledger_aws::{Aws, RootsError};
 use tokio::sync::OnceCell;
-
-/// Two attempts, their wait included. A refetch can stand between a provider and its answer.
-const OPERATION_MAX: Duration = Duration::from_millis(2_000);
-const ATTEMPT_MAX: Duration = Duration::from_millis(1_000);
-const CONNECT_MAX: Duration = Duration::from_millis(500);
 
 /// Answers about the secret itself, and not about the service's health.
 const REFUSALS: [&str; 5] = [
@@ -71,7 +58,9 @@ impl Vault {
     }
 
     async fn version(&self, id: &str, stage: &str) -> Result<String, VaultError> {
-        let client = self.client.get_or_init(client).await;
+        let client = async || Ok::<_, RootsError>(Client::new(&Aws::of_function("SECRETS_MANAGER")?.config));
+        let client = self.client.get_or_try_init(client).await;
+        let client = client.map_err(|error| VaultError::Unreachable { id: id.to_owned(), source: error.into() })?;
         let asked = client.get_secret_value().secret_id(id).version_stage(stage).send().await;
         let answer = asked.map_err(|error| failure(id, error))?;
         let text = answer.secret_string.filter(|text| !text.is_empty());
@@ -79,9 +68,9 @@ impl Vault {
     }
 }
 
-impl From<Client> for Vault {
-    fn from(client: Client) -> Self {
-        Self { client: OnceCell::new_with(Some(client)) }
+impl From<&Aws> for Vault {
+    fn from(aws: &Aws) -> Self {
+        Self { client: OnceCell::new_with(Some(Client::new(&aws.config))) }
     }
 }
 
@@ -95,27 +84,4 @@ where
         // Too busy, a wrong clock, expired credentials: nothing was said about the secret.
         Some(_) | None => VaultError::Unreachable { id, source: error.into() },
     }
-}
-
-async fn client() -> Client {
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT_MAX)
-        .operation_attempt_timeout(ATTEMPT_MAX)
-        .operation_timeout(OPERATION_MAX)
-        .build();
-    let retries = RetryConfig::standard()
-        .with_max_attempts(2)
-        .with_initial_backoff(Duration::from_millis(50))
-        .with_max_backoff(Duration::from_millis(100));
-    // The default chains end in the instance metadata service, which a Lambda does not have: asking it takes seconds.
-    let region =
-        RegionProviderChain::first_try(EnvironmentVariableRegionProvider::new()).or_else(ProfileFileRegionProvider::new());
-    let credentials = CredentialsProviderChain::first_try("environment", EnvironmentVariableCredentialsProvider::new())
-        .or_else("profile", ProfileFileCredentialsProvider::builder().build());
-    let config = aws_config::defaults(BehaviorVersion::latest())
-        .timeout_config(timeouts)
-        .retry_config(retries)
-        .region(region)
-        .credentials_provider(credentials);
-    Client::new(&config.load().await)
 }

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 use aws_smithy_runtime_api::client::http::HttpConnector;
 use aws_smithy_runtime_api::http::Request as HttpRequest;
 use aws_smithy_types::body::SdkBody;
+use hookledger_aws::{Connector, Roots};
 use hookledger_runtime::error_chain;
 use http::{Method, header};
 use serde_json::{Value, json};
@@ -26,8 +25,8 @@ pub(crate) async fn send(request: &Request, done: Result<Vec<String>>) -> Result
         // The address is signed for an upload without a type.
         .header(header::CONTENT_TYPE, "")
         .body(SdkBody::from(answer(request, done).to_string()))?;
-    // The SDK's own client: it is in the binary anyway.
-    let client = Connector::builder().tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build();
+    // A bucket of S3's.
+    let client = Connector::without_reuse(&Roots::System)?;
     let response = timeout(SEND_WITHIN, client.call(HttpRequest::try_from(put)?)).await;
     let status = response.context("cannot answer CloudFormation in time")?.context("cannot answer CloudFormation")?.status();
     if !status.is_success() {

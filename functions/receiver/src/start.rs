@@ -1,7 +1,7 @@
 //! Cold start: what can be opened is opened here, at once.
 
 use anyhow::Result;
-use hookledger_queue::{Queue, SpillQueue, client};
+use hookledger_queue::{Client, Queue, SpillQueue};
 use hookledger_runtime::{
     DatabaseSettings, Env, FetchedKeys, Hint, Https, Queues, SecretStore, Vault, claim_mode, load_sources, now, open_ledger,
     replay_token, secrets_ttl_s,
@@ -15,8 +15,10 @@ impl Receiver {
         let database = DatabaseSettings::read(env)?;
         let secrets = SecretStore::load(&sources, env, Vault::new(), secrets_ttl_s(env)?, now());
         let vault = Vault::new();
+        let sqs = async { Client::of_function() };
         let (ledger, sqs, secrets, replay_token) =
-            tokio::join!(open_ledger(database, CLAIM_WITHIN), client(), secrets, replay_token(env, &vault));
+            tokio::join!(open_ledger(database, CLAIM_WITHIN), sqs, secrets, replay_token(env, &vault));
+        let sqs = sqs?;
         Ok(Self {
             ledger: ledger?,
             queue: Queue::new(sqs.clone(), queues.event),

@@ -1,7 +1,7 @@
 //! Cold start: what can be opened is opened here, at once.
 
 use anyhow::Result;
-use hookledger_queue::{Queue, client};
+use hookledger_queue::{Client, Queue};
 use hookledger_runtime::{DatabaseSettings, Env, Queues, load_sources, open_ledger, retention};
 
 use crate::sweep::{SWEEP_WITHIN, Sweeper};
@@ -9,7 +9,9 @@ use crate::sweep::{SWEEP_WITHIN, Sweeper};
 impl Sweeper {
     pub async fn start(env: &Env) -> Result<Self> {
         let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
-        let (ledger, sqs) = tokio::join!(open_ledger(DatabaseSettings::read(env)?, SWEEP_WITHIN), client());
+        let sqs = async { Client::of_function() };
+        let (ledger, sqs) = tokio::join!(open_ledger(DatabaseSettings::read(env)?, SWEEP_WITHIN), sqs);
+        let sqs = sqs?;
         Ok(Self {
             ledger: ledger?,
             queue: Queue::new(sqs.clone(), queues.event),

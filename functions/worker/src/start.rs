@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use hookledger_queue::{Queue, client};
+use hookledger_queue::{Client, Queue};
 use hookledger_runtime::{DatabaseSettings, Env, Hint, Https, Queues, claim_mode, load_sources, open_ledger};
 
 use crate::batch::Worker;
@@ -15,7 +15,9 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 impl Worker {
     pub async fn start(env: &Env) -> Result<Self> {
         let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
-        let (ledger, sqs) = tokio::join!(open_ledger(DatabaseSettings::read(env)?, ANSWER_WITHIN), client());
+        let sqs = async { Client::of_function() };
+        let (ledger, sqs) = tokio::join!(open_ledger(DatabaseSettings::read(env)?, ANSWER_WITHIN), sqs);
+        let sqs = sqs?;
         let urls = std::iter::once(queues.event).chain(queues.spill);
         Ok(Self {
             ledger: ledger?,

@@ -80,6 +80,7 @@ pub(crate) const BREAKS: &[Break] = &[
     application("callers", "      SourceArn: !GetAtt SweeperSchedule.Arn\n", ""),
     application("callers", "Principal: apigateway.amazonaws.com", "Principal: '*'"),
     application("callers", "${HttpApi}/*/*/webhooks/{source}", "*"),
+    application("environment", "SSL_CERT_FILE: /dev/null", "SSL_CERT_FILE: /etc/pki/tls/certs/ca-bundle.crt"),
     application("environment", "DATABASE_TLS: verify-full", "DATABASE_TLS: disable"),
     application("environment", "DEPLOYMENT: !Ref AWS::StackName", "DEPLOYMENT: production"),
     application("environment", "Application: !Ref AWS::StackName", "Application: hookledger"),

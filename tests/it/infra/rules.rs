@@ -119,7 +119,7 @@ fn environment(t: &Template) -> Vec<String> {
         want.extend(match function {
             "Sweeper" => &["LEDGER_RETENTION_DAYS", "PAYLOAD_RETENTION_DAYS"][..],
             "Operator" => &["DATABASE_APP_ROLE"],
-            "Receiver" => &["REPLAY_TOKEN_SECRET_ARN"],
+            "Receiver" => &["REPLAY_TOKEN_SECRET_ARN", "SSL_CERT_FILE"],
             _ => &[],
         });
         want.sort_unstable();
@@ -139,6 +139,9 @@ fn environment(t: &Template) -> Vec<String> {
         if short(&variables["DEPLOYMENT"]) != "AWS::StackName" {
             wrong.push(format!("{function} reports for another deployment"));
         }
+    }
+    if t.properties("Receiver")["Environment"]["Variables"]["SSL_CERT_FILE"] != "/dev/null" {
+        wrong.push("a receiver reads the system's roots before its first answer".into());
     }
     if short(&t.properties("Monitoring")["Parameters"]["Application"]) != "AWS::StackName" {
         wrong.push("alarms look at another deployment".into());

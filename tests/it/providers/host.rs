@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use aws_smithy_http_client::Connector;
-use aws_smithy_http_client::proxy::ProxyConfig;
-use aws_smithy_http_client::tls::{Provider, TlsContext, TrustStore, rustls_provider::CryptoMode};
+use aws_smithy_runtime_api::client::http::SharedHttpConnector;
+use hookledger_aws::{Connector, Roots};
 use hookledger_runtime::Https;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::client::legacy::connect::proxy::Tunnel;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -75,12 +76,8 @@ impl Hosts {
 
     fn client(port: u16, ca_pem: Vec<u8>) -> Https {
         Https::over(move || {
-            let trust = TrustStore::empty().with_pem_certificate(ca_pem.clone());
-            Connector::builder()
-                .proxy_config(ProxyConfig::https(format!("http://127.0.0.1:{port}")).unwrap())
-                .tls_provider(Provider::Rustls(CryptoMode::AwsLc))
-                .tls_context(TlsContext::builder().with_trust_store(trust).build().unwrap())
-                .build()
+            let tunnel = Tunnel::new(format!("http://127.0.0.1:{port}").parse().unwrap(), HttpConnector::new());
+            Connector::without_reuse_over(tunnel, &Roots::Pem(ca_pem)).map(SharedHttpConnector::new)
         })
     }
 

@@ -64,7 +64,7 @@ impl Scene {
             _ => None,
         });
         let sources = Sources::parse(sources).unwrap();
-        let client = crate::queue::client(&emulator.endpoint()).await;
+        let client = crate::queue::client(&emulator.endpoint());
         let receiver = Receiver {
             ledger: ground.another(),
             queue: Queue::new(client.clone(), emulator.create_queue("events", &[]).await.unwrap()),

@@ -56,7 +56,7 @@ pub(crate) async fn receiver_with(ledger: Ledger, endpoint: &str, queue: &str, s
         _ => None,
     });
     let sources = Sources::parse(SOURCES).unwrap();
-    let client = crate::queue::client(endpoint).await;
+    let client = crate::queue::client(endpoint);
     Receiver {
         ledger,
         queue: Queue::new(client.clone(), queue.to_owned()),

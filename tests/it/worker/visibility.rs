@@ -14,7 +14,7 @@ const SOON: &[Route] = &[Route::delta("stripe", "*", apply).backoff(Duration::fr
 async fn a_failed_events_message_comes_back_when_its_retry_is_due() {
     let emulator = Emulator::start().unwrap();
     let url = emulator.create_queue("events", &[("VisibilityTimeout", "180")]).await.unwrap();
-    let client = crate::queue::client(&emulator.endpoint()).await;
+    let client = crate::queue::client(&emulator.endpoint());
     let mut ground = Ground::new("visibility").await;
     ground.claim(&event("fail-1")).await;
     let mut worker = ground.worker_of(SOON, vec![Queue::new(client, url.clone())]);
