@@ -52,7 +52,8 @@ impl Sqs {
         let queue = Queue::new(Client::new(&crate::queue::aws(&endpoint, roots)), format!("{endpoint}/0/q"));
         let mut all = Enqueued::default();
         for n in 0..keys {
-            let key = EventRef { source: SourceName::new("stripe").unwrap(), event_id: EventId::new(format!("evt_{n}")).unwrap() };
+            let key =
+                EventRef { source: SourceName::new("stripe").unwrap(), event_id: EventId::new(format!("evt_{n}")).unwrap() };
             let one = queue.enqueue(&[key]).await;
             all.sent += one.sent;
             all.failed.extend(one.failed);

@@ -221,7 +221,12 @@ async fn the_one_message_of_an_event_asks_for_what_the_sdk_asks_for() -> anyhow:
     assert_eq!(enqueued, Enqueued { sent: 1, failed: vec![] });
     let body: serde_json::Value = serde_json::from_str(&sent.lock().unwrap()[0].body)?;
     let message = body["MessageBody"].as_str().unwrap();
-    aws_sdk_sqs::Client::new(&aws(&endpoint, &Roots::Amazon).config).send_message().queue_url(&queue).message_body(message).send().await?;
+    aws_sdk_sqs::Client::new(&aws(&endpoint, &Roots::Amazon).config)
+        .send_message()
+        .queue_url(&queue)
+        .message_body(message)
+        .send()
+        .await?;
 
     let sent = sent.lock().unwrap();
     let [ours, theirs] = &sent[..] else { panic!("{} requests", sent.len()) };

@@ -3,8 +3,8 @@
 //! The SDK's own client brings a second TLS library (rustls over AWS-LC) and HTTP/2, which together are a fifth of a function.
 
 use std::error::Error;
-use std::{fmt, io};
 use std::time::Duration;
+use std::{fmt, io};
 
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector as SmithyConnector, HttpConnectorFuture, HttpConnectorSettings, SharedHttpConnector,
@@ -79,7 +79,8 @@ where
         HttpConnectorFuture::new(async move {
             let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
             let response = client.request(request).await.map_err(failure)?;
-            Response::try_from(response.map(SdkBody::from_body_1_x)).map_err(|error| ConnectorError::other(error.into(), None))
+            Response::try_from(response.map(SdkBody::from_body_1_x))
+                .map_err(|error| ConnectorError::other(error.into(), None))
         })
     }
 }

@@ -12,8 +12,7 @@ const AMAZON_TRUST_ROOTS: &[u8] = include_bytes!("../../ledger/certs/amazon-trus
 
 /// Where the system's roots are: Amazon Linux, Debian, macOS. Not where `SSL_CERT_FILE` says, which is how a receiver is told to
 /// read none of them before it has to.
-const SYSTEM: [&str; 3] =
-    ["/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem"];
+const SYSTEM: [&str; 3] = ["/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/cert.pem"];
 
 /// Partitions whose endpoints are not known to have certificates of Amazon Trust Services, by how their regions begin.
 const OTHER_PARTITIONS: [&str; 4] = ["cn-", "us-iso", "eu-iso", "eusc-"];
@@ -42,11 +41,7 @@ pub enum RootsError {
 
 impl Roots {
     /// For AWS's services: those in the file `bundle`, else Amazon's where they are AWS's roots.
-    pub(crate) fn of_aws(
-        bundle: Option<String>,
-        region: Option<&str>,
-        endpoint: Option<&str>,
-    ) -> Result<Self, RootsError> {
+    pub(crate) fn of_aws(bundle: Option<String>, region: Option<&str>, endpoint: Option<&str>) -> Result<Self, RootsError> {
         match bundle {
             Some(file) => Ok(Self::Pem(fs::read(&file).map_err(|error| RootsError::Bundle(file, error))?)),
             None if is_amazon_s(region, endpoint) => Ok(Self::Amazon),
