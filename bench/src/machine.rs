@@ -10,9 +10,10 @@ pub(crate) fn describe() -> String {
     let memory = memory.split(' ').next().and_then(|kb| kb.parse::<f64>().ok()).map_or(0.0, |kb| kb / 1024.0 / 1024.0);
     let system = value(&read("/etc/os-release"), "PRETTY_NAME", '=');
     let kernel = read("/proc/sys/kernel/osrelease");
+    let huge_pages = value(&read("/proc/meminfo"), "HugePages_Total", ':');
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     format!(
-        "{cores} processors ({processor}, {}), {memory:.0} GB of memory, {}, Linux {}.",
+        "{cores} processors ({processor}, {}), {memory:.0} GB of memory, {huge_pages} huge pages, {}, Linux {}.",
         std::env::consts::ARCH,
         system.trim_matches('"'),
         kernel.trim()
