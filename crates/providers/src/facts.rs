@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::fields::{Fields, Found};
+use crate::fields::Fields;
 use crate::request::SignedRequest;
 
 /// What a definition looks for in JSON: in the whole body, and in each event of a body that carries several.
@@ -18,8 +18,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) request: &'a SignedRequest,
     pub(crate) form: &'a Form<'a>,
     pub(crate) xml: &'a str,
-    pub(crate) root: &'a Found<'a>,
-    pub(crate) item: &'a Found<'a>,
+    pub(crate) root: &'a [Option<&'a str>],
+    pub(crate) item: &'a [Option<&'a str>],
     /// When it was received, in Unix seconds.
     pub(crate) now_s: i64,
 }
@@ -30,7 +30,6 @@ pub(crate) type Form<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 impl<'a> Facts<'a> {
     /// What is known before the body is opened.
     pub(crate) fn unopened(request: &'a SignedRequest, now_s: i64) -> Self {
-        let nothing = const { &Vec::new() };
-        Self { request, form: const { &Vec::new() }, xml: "", root: nothing, item: nothing, now_s }
+        Self { request, form: const { &Vec::new() }, xml: "", root: &[], item: &[], now_s }
     }
 }

@@ -82,7 +82,7 @@ impl Fields {
     }
 
     /// What is left after the value of `node`. Recurses no deeper than a pointer is long.
-    fn value<'a>(&self, node: &Node, json: &'a [u8], found: &mut Found<'a>) -> Result<&'a [u8], Malformed> {
+    fn value<'a>(&self, node: &Node, json: &'a [u8], found: &mut [Option<&'a str>]) -> Result<&'a [u8], Malformed> {
         let rest = match json {
             [b'{', inner @ ..] if !node.children.is_empty() => self.object(node, inner, found)?,
             [b'[', inner @ ..] if !node.children.is_empty() => self.array(node, inner, found)?,
@@ -95,7 +95,7 @@ impl Fields {
         Ok(rest)
     }
 
-    fn object<'a>(&self, node: &Node, inner: &'a [u8], found: &mut Found<'a>) -> Result<&'a [u8], Malformed> {
+    fn object<'a>(&self, node: &Node, inner: &'a [u8], found: &mut [Option<&'a str>]) -> Result<&'a [u8], Malformed> {
         let mut seen = 0_u64;
         let (mut more, mut rest) = Inside::Object.first(inner)?;
         while more {
@@ -113,7 +113,7 @@ impl Fields {
         Ok(rest)
     }
 
-    fn array<'a>(&self, node: &Node, inner: &'a [u8], found: &mut Found<'a>) -> Result<&'a [u8], Malformed> {
+    fn array<'a>(&self, node: &Node, inner: &'a [u8], found: &mut [Option<&'a str>]) -> Result<&'a [u8], Malformed> {
         let (mut more, mut rest) = Inside::Array.first(inner)?;
         for index in 0_usize.. {
             if !more {
@@ -141,7 +141,9 @@ impl Node {
             return None;
         }
         let first = key.text.first();
-        self.children.iter().position(|(name, _)| name.as_bytes().first() == first && name.as_bytes() == key.text)
+        let is_key =
+            |name: &str| name.len() == key.text.len() && name.as_bytes().first() == first && name.as_bytes() == key.text;
+        self.children.iter().position(|(name, _)| is_key(name))
     }
 }
 

@@ -31,10 +31,14 @@ impl Unit {
 
 /// `None` for what is not a time, and for one beyond what 64 bits hold.
 pub(crate) fn micros(text: &str, unit: Unit) -> Option<Micros> {
-    match text.split_once('.') {
-        Some((whole, fraction)) if is_digits(whole) && !fraction.is_empty() => return decimal(whole, fraction, unit),
-        None if is_digits(text) => return decimal(text, "", unit),
-        Some(_) | None => {}
+    if is_digits(text) {
+        return decimal(text, "", unit);
+    }
+    if let Some((whole, fraction)) = text.split_once('.')
+        && is_digits(whole)
+        && !fraction.is_empty()
+    {
+        return decimal(whole, fraction, unit);
     }
     // What stands behind a date: it is dear to find out by trying.
     let has_zone = text.get(10..).is_some_and(|time| time.contains(['Z', 'z', '+', '-']));

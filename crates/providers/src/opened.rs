@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use smallvec::{SmallVec, smallvec};
 
 use crate::definition::{Payload, Provider};
 use crate::facts::{Facts, Form};
@@ -16,6 +17,9 @@ use crate::request::SignedRequest;
 
 /// For what surrounds an array is repeated with each of its members.
 const SPLIT_BYTES_MAX: usize = 32 << 20;
+
+/// One in most deliveries.
+pub(crate) type Items<'a> = SmallVec<[Cow<'a, Bytes>; 1]>;
 
 pub(crate) struct Opened<'a> {
     provider: &'a Provider,
@@ -51,7 +55,7 @@ impl<'a> Opened<'a> {
         }
     }
 
-    pub(crate) fn facts<'o>(&'o self, root: &'o Found<'o>, item: &'o Found<'o>, now_s: i64) -> Facts<'o> {
+    pub(crate) fn facts<'o>(&'o self, root: &'o [Option<&'o str>], item: &'o [Option<&'o str>], now_s: i64) -> Facts<'o> {
         Facts { request: self.request, form: &self.form, xml: &self.xml, root, item, now_s }
     }
 
@@ -62,15 +66,15 @@ impl<'a> Opened<'a> {
 
     /// The events as they are written: one, unless the provider sends several at once. A replayed event of such a provider
     /// comes alone, as it was stored.
-    pub(crate) fn items(&self, root: &Found<'_>, is_replay: bool) -> Result<Vec<Cow<'_, Bytes>>, Malformed> {
+    pub(crate) fn items(&self, root: &[Option<&str>], is_replay: bool) -> Result<Items<'_>, Malformed> {
         let (Some(events), Some(json)) = (&self.provider.definition.event.events, &self.json) else {
-            return Ok(vec![self.whole()]);
+            return Ok(smallvec![self.whole()]);
         };
         let items = match events.json(&self.facts(root, root, 0)) {
             Some(array) if array.starts_with('[') => {
                 items(array)?.into_iter().map(|item| Cow::Owned(json.slice_ref(item.as_bytes()))).collect()
             }
-            Some(_) | None if is_replay => vec![self.whole()],
+            Some(_) | None if is_replay => smallvec![self.whole()],
             Some(_) | None => return Err(Malformed),
         };
         self.provider.definition.event.split.iter().try_fold(items, |items, array| self.split(items, array, root))
@@ -87,13 +91,8 @@ impl<'a> Opened<'a> {
     }
 
     /// Each item as often as its arrays at this place have members, with one of them in it.
-    fn split<'o>(
-        &'o self,
-        items: Vec<Cow<'o, Bytes>>,
-        arrays: &Place,
-        root: &Found<'_>,
-    ) -> Result<Vec<Cow<'o, Bytes>>, Malformed> {
-        let mut parts = Vec::with_capacity(items.len());
+    fn split<'o>(&'o self, items: Items<'o>, arrays: &Place, root: &[Option<&str>]) -> Result<Items<'o>, Malformed> {
+        let mut parts = Items::with_capacity(items.len());
         let mut bytes = 0;
         for item in items {
             let found = self.item(&item)?;

@@ -57,8 +57,8 @@ impl Inside {
 pub(crate) fn key(rest: &[u8]) -> Result<(Key<'_>, &[u8]), Malformed> {
     let Some((b'"', text)) = rest.split_first() else { return Err(Malformed) };
     let (escaped, rest) = match special(text)? {
-        (b'"', rest) => (false, rest),
-        (_, _) => (true, after_string(text)?),
+        [b'"', rest @ ..] => (false, rest),
+        _ => (true, after_string(text)?),
     };
     let text = text.get(..text.len() - rest.len() - 1).unwrap_or_default();
     Ok((Key { text, escaped }, after_colon(rest)?))
@@ -150,15 +150,15 @@ pub(crate) fn after_white_space(rest: &[u8]) -> &[u8] {
 #[inline(always)]
 fn after_much_white_space(mut rest: &[u8]) -> &[u8] {
     // A line's end and the next one's indent, as most print it.
-    if let [b'\n', after @ ..] = rest
-        && let Some((eight, _)) = after.split_first_chunk()
-    {
-        let other = u64::from_le_bytes(*eight) ^ repeated(b' ');
-        rest = &after[other.trailing_zeros() as usize / 8..];
-        if other == 0 {
-            while let [b' ', after @ ..] = rest {
-                rest = after;
+    if let [b'\n', after @ ..] = rest {
+        rest = after;
+        while let Some((eight, after)) = rest.split_first_chunk() {
+            let other = u64::from_le_bytes(*eight) ^ repeated(b' ');
+            if other != 0 {
+                rest = &rest[other.trailing_zeros() as usize / 8..];
+                break;
             }
+            rest = after;
         }
     }
     while let [b' ' | b'\n' | b'\r' | b'\t', after @ ..] = rest {

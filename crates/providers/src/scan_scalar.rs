@@ -31,22 +31,20 @@ pub(crate) fn after_scalar(first: u8, rest: &[u8]) -> Rest<'_> {
 pub(crate) fn after_string(mut rest: &[u8]) -> Rest<'_> {
     loop {
         match special(rest)? {
-            (b'"', after) => return Ok(after),
-            (b'\\', after) => rest = after_escape(after)?,
-            (_, _) => return Err(Malformed),
+            [b'"', after @ ..] => return Ok(after),
+            [b'\\', after @ ..] => rest = after_escape(after)?,
+            _ => return Err(Malformed),
         }
     }
 }
 
-/// The first quote, backslash or control character, and what comes after it.
+/// What begins with the first quote, backslash or control character.
 #[inline(always)]
-pub(crate) fn special(mut rest: &[u8]) -> Result<(u8, &[u8]), Malformed> {
+pub(crate) fn special(mut rest: &[u8]) -> Rest<'_> {
     while let Some((eight, after)) = rest.split_first_chunk() {
-        let eight = u64::from_le_bytes(*eight);
-        let marks = marks(eight);
+        let marks = marks(u64::from_le_bytes(*eight));
         if marks != 0 {
-            let bits = marks.trailing_zeros();
-            return Ok(((eight >> (bits - 7)) as u8, &rest[bits as usize / 8 + 1..]));
+            return Ok(&rest[marks.trailing_zeros() as usize / 8..]);
         }
         rest = after;
     }
@@ -55,10 +53,10 @@ pub(crate) fn special(mut rest: &[u8]) -> Result<(u8, &[u8]), Malformed> {
 
 /// As [`special`], of the last seven bytes.
 #[cold]
-fn special_of_last(mut rest: &[u8]) -> Result<(u8, &[u8]), Malformed> {
+fn special_of_last(mut rest: &[u8]) -> Rest<'_> {
     while let Some((byte, after)) = rest.split_first() {
         if matches!(byte, b'"' | b'\\' | 0..=0x1f) {
-            return Ok((*byte, after));
+            return Ok(rest);
         }
         rest = after;
     }

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use hookledger_core::{HmacAlgorithm, Proof, PublicKeyAlgorithm, Secret};
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use smallvec::SmallVec;
 
 use crate::condition::Condition;
-use crate::encoding::Encoding;
+use crate::encoding::{Decoded, Encoding};
 use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
 use crate::jwt;
@@ -135,12 +136,12 @@ impl Signature {
             return proofs.next().ok_or(Rejection::BadSignature);
         }
         let algorithm = self.algorithm_for(facts).map_err(|Malformed| Rejection::NoSignature)?;
-        let signatures: Vec<Vec<u8>> =
+        let signatures: SmallVec<[Decoded; 2]> =
             texts.iter().flat_map(|text| self.list.items(text)).filter_map(|item| self.encoding.decode(item)).collect();
         for template in &self.signed {
             let parts = template.fill(facts, settings, timestamp).map_err(|Malformed| Rejection::NoSignature)?;
             let parts = parts.ok_or(Rejection::NoSignature)?;
-            let parts: Vec<&[u8]> = parts.iter().map(Cow::as_ref).collect();
+            let parts: SmallVec<[&[u8]; 6]> = parts.iter().map(Cow::as_ref).collect();
             if let Some(proof) = algorithm.prove(secrets, &parts, &signatures) {
                 return Ok(proof);
             }
@@ -149,7 +150,7 @@ impl Signature {
     }
 
     /// The texts that may hold a signature.
-    fn texts<'a>(&'a self, facts: &Facts<'a>) -> Result<Vec<Cow<'a, str>>, Malformed> {
+    fn texts<'a>(&'a self, facts: &Facts<'a>) -> Result<SmallVec<[Cow<'a, str>; 1]>, Malformed> {
         let headers = &facts.request.headers;
         if self.numbered {
             let names = self.at.headers().flat_map(|name| (1..=NUMBERED_MAX).map(move |n| format!("{name}-{n}")));
@@ -218,8 +219,8 @@ impl Algorithm {
         }
     }
 
-    fn prove(self, secrets: &[Secret], signed: &[&[u8]], signatures: &[Vec<u8>]) -> Option<Proof> {
-        let signatures = signatures.iter().map(Vec::as_slice);
+    fn prove(self, secrets: &[Secret], signed: &[&[u8]], signatures: &[Decoded]) -> Option<Proof> {
+        let signatures = signatures.iter().map(Decoded::as_slice);
         let keys = || secrets.iter().map(Secret::expose).collect::<Vec<_>>();
         match self {
             Self::HmacSha1 => Proof::hmac(HmacAlgorithm::Sha1, secrets, signed, signatures),

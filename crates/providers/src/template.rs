@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
+use smallvec::SmallVec;
 
 use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
@@ -47,6 +48,9 @@ enum Part {
     },
 }
 
+/// What is signed, in parts: of most templates they fit in place.
+pub(crate) type Parts<'a> = SmallVec<[Cow<'a, [u8]>; 6]>;
+
 impl Template {
     pub(crate) fn bind(&mut self, wanted: &mut Wanted) -> Result<(), String> {
         for part in &mut self.parts {
@@ -63,8 +67,8 @@ impl Template {
         facts: &Facts<'a>,
         settings: &Settings,
         timestamp: &'a str,
-    ) -> Result<Option<Vec<Cow<'a, [u8]>>>, Malformed> {
-        let mut parts = Vec::with_capacity(self.parts.len());
+    ) -> Result<Option<Parts<'a>>, Malformed> {
+        let mut parts = Parts::with_capacity(self.parts.len());
         for part in &self.parts {
             let bytes = match part {
                 Part::Literal(text) => Cow::Borrowed(text.as_bytes()),

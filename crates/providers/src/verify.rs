@@ -6,8 +6,10 @@ use std::collections::HashSet;
 use bytes::Bytes;
 use hookledger_core::{Proof, Secret, VerifiedEvent};
 use http::{HeaderName, Method};
+use smallvec::SmallVec;
 
 use crate::facts::Facts;
+use crate::fields::Found;
 use crate::handshake::Ignore;
 use crate::kept;
 use crate::opened::Opened;
@@ -84,9 +86,12 @@ pub fn verify(
     let opened = Opened::new(&source.provider, request).map_err(|_| unreadable)?;
     let root = opened.root().map_err(|_| unreadable)?;
     let items = opened.items(&root, is_replay).map_err(|_| unreadable)?;
-    let found = items.iter().map(|item| opened.item(item)).collect::<Result<Vec<_>, _>>().map_err(|_| unreadable)?;
+    let mut found = SmallVec::<[Found<'_>; 1]>::with_capacity(items.len());
+    for item in &items {
+        found.push(opened.item(item).map_err(|_| unreadable)?);
+    }
     let each = || found.iter().map(|item| opened.facts(&root, item, now_s));
-    let whole = opened.facts(&root, found.first().unwrap_or(&root), now_s);
+    let whole = opened.facts(&root, found.first().map_or(&root[..], |item| &item[..]), now_s);
     let proof = match proof {
         Some(proof) => proof,
         None if source.provider.definition.signature.each => prove_each(source, each(), secrets)?,
@@ -166,8 +171,7 @@ fn events<'a>(
 ) -> Result<Verified, Rejection> {
     let envelope = &source.provider.definition.event;
     let id_rules = source.settings.id.as_ref().unwrap_or(&envelope.id);
-    let several = items.len() > 1;
-    let mut seen = HashSet::with_capacity(if several { items.len() } else { 0 });
+    let mut seen = (items.len() > 1).then(|| HashSet::with_capacity(items.len()));
     let mut events = Vec::with_capacity(items.len());
     let mut nothing = Ignore::NoEvents;
     for (item, facts) in items {
@@ -177,7 +181,7 @@ fn events<'a>(
         }
         let identity = envelope.identity(&facts, id_rules)?;
         // A batch may say one thing twice (SendGrid); the ledger takes it once.
-        if several && !seen.insert(identity.event_id.clone()) {
+        if seen.as_mut().is_some_and(|seen| !seen.insert(identity.event_id.clone())) {
             continue;
         }
         let (headers, body) = kept::parts(&source.provider, &facts, opened, item);
