@@ -114,13 +114,21 @@ impl<'a> Work<'a> {
             (&tokens as _, Type::INT8_ARRAY),
             (&outcomes as _, Type::TEXT_ARRAY),
         ];
-        let mut settle = Box::pin(self.transaction.query_typed(SETTLE, &params));
-        // Sent by this, or refused, and then no COMMIT may follow.
-        if let Some(Err(source)) = settle.as_mut().now_or_never() {
-            return Err(NotSettled::Refused(LedgerError::Query { operation: "settle events", source }));
-        }
-        // Not waiting for the answer: where it is an error, the server makes a ROLLBACK of the COMMIT behind it.
-        let (settled, committed) = join(settle, self.transaction.batch_execute("COMMIT")).await;
+        let (settled, committed) = {
+            let mut settle = Box::pin(self.transaction.query_typed(SETTLE, &params));
+            // Sent by this, or refused, and then no COMMIT may follow.
+            let at_once = settle.as_mut().now_or_never();
+            let commit = self.transaction.batch_execute("COMMIT");
+            match at_once {
+                Some(Err(source)) => {
+                    return Err(NotSettled::Refused(LedgerError::Query { operation: "settle events", source }));
+                }
+                // A runtime of several threads can have the answer before this one has looked up.
+                Some(Ok(rows)) => (Ok(rows), commit.await),
+                // Not waiting for the answer: where it is an error, the server makes a ROLLBACK of the COMMIT behind it.
+                None => join(settle, commit).await,
+            }
+        };
         self.transaction.has_ended();
         let rows = settled.map_err(unsettled)?;
         committed.map_err(uncommitted)?;

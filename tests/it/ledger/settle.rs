@@ -76,3 +76,15 @@ async fn impossible_rows_are_refused_by_name() {
         assert_eq!(error.as_db_error().unwrap().constraint(), Some(constraint), "{change}");
     }
 }
+
+/// Where the connection is driven by another thread, a settlement can be answered before the one that sent it has waited for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_settlement_that_is_answered_at_once_is_committed_too() {
+    let mut ground = Ground::new("settle_at_once").await;
+    for n in 0..200 {
+        let lease = ground.leased(&format!("evt_{n}")).await;
+        let work = ground.ledger.begin().await.unwrap();
+        assert_eq!(work.settle(vec![(lease, Outcome::Applied)]).await.unwrap().len(), 1);
+    }
+    ground.check_read("SELECT status, count(*) FROM webhook_event GROUP BY status", "(settled,200)").await;
+}
