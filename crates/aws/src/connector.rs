@@ -24,7 +24,7 @@ use crate::roots::{Roots, RootsError};
 
 /// For the handshake of TCP. That of TLS counts to the call's own time.
 const CONNECT_MAX: Duration = Duration::from_millis(500);
-/// SQS closes a connection that is idle for longer than a minute and a half or so.
+/// Older ones are likelier to have been closed by the other side; a call that meets such a one is tried again.
 const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// A clone shares its connections.
