@@ -15,6 +15,7 @@ mod infra;
 mod ledger;
 mod migrations;
 mod model;
+mod own_handler;
 mod pgbouncer;
 mod providers;
 mod queue;
