@@ -9,3 +9,5 @@ mod receiver;
 mod scene;
 mod silence;
 mod worker;
+
+pub(crate) use scene::Scene;

@@ -4,6 +4,7 @@
 
 mod answers;
 mod delivery;
+mod forms;
 mod outages;
 mod shapes;
 mod storm;

@@ -93,9 +93,11 @@ pub(crate) fn stripe_signature(body: &str) -> String {
 pub(super) fn shaped(shape: &str, headers: &[(&str, &str)], body: &str, base64: Option<String>) -> Value {
     let mut event: Value = serde_json::from_str(shape).unwrap();
     for (name, value) in headers {
-        event["headers"][*name] = json!(value);
-        if event.get("multiValueHeaders").is_some() {
-            event["multiValueHeaders"][*name] = json!([value]);
+        // A way has the one, the other or both.
+        for (field, value) in [("headers", json!(value)), ("multiValueHeaders", json!([value]))] {
+            if let Some(headers) = event.get_mut(field) {
+                headers[*name] = value;
+            }
         }
     }
     event["isBase64Encoded"] = json!(base64.is_some());

@@ -5,9 +5,9 @@ use serde_json::json;
 use super::delivery::{HTTP_API, hand_over, receiver, shaped, stripe_event, stripe_signature};
 use crate::ground::Ground;
 
-const REST: &str = include_str!("events/rest_v1.json");
-const ALB: &str = include_str!("events/alb.json");
-const FUNCTION_URL: &str = include_str!("events/function_url.json");
+pub(super) const REST: &str = include_str!("events/rest_v1.json");
+pub(super) const ALB: &str = include_str!("events/alb.json");
+pub(super) const FUNCTION_URL: &str = include_str!("events/function_url.json");
 
 #[tokio::test]
 async fn every_way_to_a_lambda_leads_to_the_same_row() {
