@@ -38,25 +38,25 @@ impl Floors {
 
 /// The ledger's own statement, whose parameters pgbench makes up.
 fn claim_script() -> String {
-    let columns = [
-        "ARRAY['stripe']",
-        "ARRAY['evt_' || :id]",
-        "ARRAY['customer.subscription.updated']",
-        "ARRAY['']",
-        "ARRAY['subscription']",
-        "ARRAY['sub_' || :id]",
-        "ARRAY[1790000000000000]",
-        "ARRAY['updated']",
-        "ARRAY['webhook']",
-        "ARRAY[NULL]",
-        "ARRAY['{\"content-type\": \"application/json\"}']",
-        "ARRAY[repeat('x', 2200)::bytea]",
+    let parameters = [
+        "'stripe'",
+        "'evt_' || :id",
+        "'customer.subscription.updated'",
+        "''",
+        "'subscription'",
+        "'sub_' || :id",
+        "1790000000000000",
+        "'updated'",
+        "'webhook'",
+        "NULL",
+        "'{\"content-type\": \"application/json\"}'",
+        "repeat('x', 2200)::bytea",
         "30",
         "false",
     ];
     // Backwards, because `$1` is in `$12` too.
-    let statement = (0..columns.len()).rev().fold(STATEMENTS.claim.to_owned(), |statement, index| {
-        statement.replace(&format!("${}::", index + 1), &format!("{}::", columns[index]))
+    let statement = (0..parameters.len()).rev().fold(STATEMENTS.claim.to_owned(), |statement, index| {
+        statement.replace(&format!("${}", index + 1), parameters[index])
     });
     format!("\\set id random(1, 9000000000000000000)\n{};\n", statement.trim())
 }

@@ -14,10 +14,14 @@ use crate::rows::Keys;
 /// How long a row may wait for the queue, or in it, before a duplicate sends its id again.
 const QUEUE_PATIENCE_S: f64 = 30.0;
 
-pub(crate) const CLAIM: &str = "
-SELECT is_new, found_status, requeue
-FROM webhook_claim($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::text[], $9::text[],
-                   $10::int8[], $11::text[], $12::bytea[], make_interval(secs => $13::float8), $14::bool)";
+/// Types are given with the parameters and not in the text, which Postgres parses and plans for every delivery.
+pub(crate) const CLAIM: &str = "SELECT webhook_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+
+/// The same for each event of a delivery, one after the other.
+const CLAIM_EACH: &str = "
+SELECT webhook_claim(source, event_id, event_type, account, kind, object_id, version, lifecycle, via, received, headers, body, $13, $14)
+FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+     AS e (source, event_id, event_type, account, kind, object_id, version, lifecycle, via, received, headers, body)";
 
 const IS_SETTLED: &str = "SELECT FROM webhook_event WHERE source = $1 AND event_id = $2 AND status = 'settled'";
 
@@ -46,6 +50,39 @@ impl Ledger {
     }
 
     async fn call(&mut self, order: &[(usize, &VerifiedEvent)], mode: ClaimMode) -> Result<Answer, LedgerError> {
+        let observe = match mode {
+            ClaimMode::Enforce => false,
+            ClaimMode::Observe => true,
+        };
+        match order {
+            [(_, event)] => self.call_for_one(event, observe).await,
+            _ => self.call_for_each(order, observe).await,
+        }
+    }
+
+    async fn call_for_one(&mut self, event: &VerifiedEvent, observe: bool) -> Result<Answer, LedgerError> {
+        let identity = event.identity();
+        let object = identity.object.as_ref();
+        let params = [
+            (&event.source().as_str() as _, Type::TEXT),
+            (&identity.event_id.as_str() as _, Type::TEXT),
+            (&identity.event_type as _, Type::TEXT),
+            (&object.map(|o| &o.account) as _, Type::TEXT),
+            (&object.map(|o| &o.kind) as _, Type::TEXT),
+            (&object.map(|o| &o.id) as _, Type::TEXT),
+            (&identity.version as _, Type::INT8),
+            (&identity.lifecycle.as_str() as _, Type::TEXT),
+            (&event.via().as_str() as _, Type::TEXT),
+            (&event.received_at() as _, Type::INT8),
+            (&headers_as_json(event.headers()) as _, Type::TEXT),
+            (&&event.body()[..] as _, Type::BYTEA),
+            (&QUEUE_PATIENCE_S as _, Type::FLOAT8),
+            (&observe as _, Type::BOOL),
+        ];
+        self.query("claim an event", CLAIM, &params).await
+    }
+
+    async fn call_for_each(&mut self, order: &[(usize, &VerifiedEvent)], observe: bool) -> Result<Answer, LedgerError> {
         let events = || order.iter().map(|(_, event)| *event);
         let keys = Keys::of(events().map(|e| (e.source(), &e.identity().event_id)));
         let event_types: Vec<&str> = events().map(|e| e.identity().event_type.as_str()).collect();
@@ -59,10 +96,6 @@ impl Ledger {
         let received: Vec<Option<i64>> = events().map(VerifiedEvent::received_at).collect();
         let headers: Vec<String> = events().map(|e| headers_as_json(e.headers())).collect();
         let bodies: Vec<&[u8]> = events().map(|e| &e.body()[..]).collect();
-        let observe = match mode {
-            ClaimMode::Enforce => false,
-            ClaimMode::Observe => true,
-        };
         let params = [
             (&keys.sources as _, Type::TEXT_ARRAY),
             (&keys.event_ids as _, Type::TEXT_ARRAY),
@@ -79,7 +112,7 @@ impl Ledger {
             (&QUEUE_PATIENCE_S as _, Type::FLOAT8),
             (&observe as _, Type::BOOL),
         ];
-        self.query("claim an event", CLAIM, &params).await
+        self.query("claim an event", CLAIM_EACH, &params).await
     }
 }
 
@@ -87,17 +120,22 @@ fn key(event: &VerifiedEvent) -> (&str, &str) {
     (event.source().as_str(), event.identity().event_id.as_str())
 }
 
+/// What `webhook_claim` says.
 fn claim_of(row: &Row, second_try: bool) -> Result<Claim, LedgerError> {
-    if row.get("is_new") {
+    let found: &str = row.get(0);
+    if found == "new" {
         return Ok(Claim::New);
     }
-    let status = row.get::<_, &str>("found_status").parse()?;
+    let (status, requeue) = match found.strip_suffix(" requeue") {
+        Some(status) => (status.parse()?, true),
+        None => (found.parse()?, false),
+    };
     if second_try && status == Status::Claimed {
         // The first try made the row, and its answer was lost.
         return Ok(Claim::New);
     }
     // A first try that took effect has asked already, and its answer was lost.
-    Ok(Claim::Duplicate { status, requeue: row.get::<_, bool>("requeue") || second_try })
+    Ok(Claim::Duplicate { status, requeue: requeue || second_try })
 }
 
 fn headers_as_json(headers: &[(String, String)]) -> String {
