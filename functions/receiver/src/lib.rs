@@ -8,4 +8,5 @@ mod report;
 mod request;
 mod start;
 
+pub use answer::Answered;
 pub use receive::{ANSWER_WITHIN, Receiver};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use hookledger_runtime::{Env, init_telemetry};
 use lambda_http::{run, service_fn};
-use receiver::Receiver;
+use receiver::{Answered, Receiver};
 use tokio::sync::Mutex;
 
 #[tokio::main(flavor = "current_thread")]
@@ -16,7 +16,7 @@ async fn main() -> Result<()> {
     let receiver = Arc::new(Mutex::new(Receiver::start(&env).await?));
     let handler = service_fn(|request| {
         let receiver = receiver.clone();
-        async move { Ok::<_, Infallible>(receiver.lock().await.receive(request).await) }
+        async move { Ok::<_, Infallible>(Answered(receiver.lock().await.receive(request).await)) }
     });
     run(handler).await.map_err(anyhow::Error::from_boxed)
 }
