@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::ensure;
-use hookledger_harness::deployment::STRIPE_SECRET;
+use hookledger_harness::deployment::{STRIPE_SECRET, own_variables};
 use hookledger_harness::lambda::{Function, FunctionOptions};
 use hookledger_harness::{Emulator, Postgres, Redis};
+use hookledger_ledger::STATEMENTS;
 use tempfile::TempDir;
 use tokio_postgres::Client;
 
@@ -59,6 +60,8 @@ impl Stage {
             ("AWS_ENDPOINT_URL", queue.endpoint()),
             ("SOURCES_FILE", sources.display().to_string()),
             ("STRIPE_WEBHOOK_SECRET", STRIPE_SECRET.to_owned()),
+            // For the bare exchanges, which know nothing of the ledger.
+            ("CLAIM_STATEMENT", STATEMENTS.claim.to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
@@ -68,25 +71,14 @@ impl Stage {
 
     /// A function of this repository's, built in release.
     pub(crate) fn built(&self, name: &str, way: Way, port: u16, environments: usize) -> anyhow::Result<Function> {
-        let mut variables = self.variables(port);
-        if name == "receiver" {
-            // As infra/template.yaml has it.
-            variables.push(("SSL_CERT_FILE".to_owned(), "/dev/null".to_owned()));
-        }
-        match way {
-            Way::Plain => variables.push(("DATABASE_TLS".to_owned(), "disable".to_owned())),
-            Way::Tls => variables.push(("DATABASE_CA_FILE".to_owned(), self.certificate.display().to_string())),
-        }
-        self.function(name, built(name)?, variables, environments)
+        self.function(name, built(name)?, self.variables_of(name, way, port), environments)
     }
 
     /// The same under a command line that runs it and looks at it; without TLS, and with one environment.
     pub(crate) fn built_under(&self, command: &str, name: &str) -> anyhow::Result<Function> {
         let bootstrap = self.new_folder()?.join("bootstrap");
         executable(&bootstrap, &format!("#!/bin/sh\nexec {command} {}\n", built(name)?.display()))?;
-        let mut variables = self.variables(self.postgres.port());
-        variables.push(("DATABASE_TLS".to_owned(), "disable".to_owned()));
-        self.function(name, bootstrap, variables, 1)
+        self.function(name, bootstrap, self.variables_of(name, Way::Plain, self.postgres.port()), 1)
     }
 
     /// Which is gone when the stage is.
@@ -112,6 +104,15 @@ impl Stage {
         let redis = self.redis.as_ref().map(|redis| ("REDIS_URL".to_owned(), format!("redis://127.0.0.1:{}", redis.port())));
         variables.extend(redis);
         self.function(&format!("{contender:?}-{name}"), bootstrap, variables, environments)
+    }
+
+    /// Of a function of this repository's.
+    fn variables_of(&self, name: &str, way: Way, port: u16) -> Vec<(String, String)> {
+        let way = match way {
+            Way::Plain => ("DATABASE_TLS".to_owned(), "disable".to_owned()),
+            Way::Tls => ("DATABASE_CA_FILE".to_owned(), self.certificate.display().to_string()),
+        };
+        self.variables(port).into_iter().chain(own_variables(name)).chain([way]).collect()
     }
 
     fn variables(&self, port: u16) -> Vec<(String, String)> {

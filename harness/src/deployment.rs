@@ -18,6 +18,9 @@ use crate::lambda::{Function, FunctionOptions, Mapping};
 /// What a sender signs with.
 pub const STRIPE_SECRET: &str = "whsec_of_the_harness_0123456789";
 
+/// What a function has in its environment that the others have not, as in the template.
+const OWN_VARIABLES: [(&str, &[(&str, &str)]); 1] = [("receiver", &[("SSL_CERT_FILE", "/dev/null")])];
+
 const SOURCES: &str = "[stripe]\nprovider = \"stripe\"\nsecrets = [\"env:STRIPE_WEBHOOK_SECRET\"]\n";
 
 /// The function's times, as in the template.
@@ -97,11 +100,7 @@ impl Deployment {
         variables.extend(options.variables);
         let function = |name: &str, environments, timeout| {
             let (program, logs) = (built(name)?, folder.path().join("logs"));
-            let mut variables = variables.clone();
-            if name == "receiver" {
-                // As infra/template.yaml has it.
-                variables.push(("SSL_CERT_FILE".to_owned(), "/dev/null".to_owned()));
-            }
+            let variables = variables.iter().cloned().chain(own_variables(name)).collect();
             let (name, memory_mb) = (name.to_owned(), MEMORY_MB);
             let function = FunctionOptions { name, program, variables, environments, timeout, memory_mb, logs };
             anyhow::Ok(Arc::new(Function::new(function)?))
@@ -131,6 +130,12 @@ impl Deployment {
     pub fn output(&self) -> String {
         [&self.receiver, &self.worker, &self.sweeper].map(|function| function.output()).concat()
     }
+}
+
+/// What the template gives `function` besides what all have, but for what depends on the stack.
+pub fn own_variables(function: &str) -> impl Iterator<Item = (String, String)> {
+    let of = OWN_VARIABLES.iter().filter(move |(known, _)| *known == function);
+    of.flat_map(|(_, variables)| *variables).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the connection is driven beside its client; nothing freezes this process")]
@@ -178,4 +183,29 @@ FROM waiting w WHERE e.source = w.source AND e.event_id = w.event_id";
 /// Turns back the clock of what is unsettled, so that nobody waits for minutes; returns how many rows it touched.
 pub async fn turn_back(database: &Client, seconds: u32) -> anyhow::Result<u64> {
     database.execute(TURN_BACK, &[&f64::from(seconds)]).await.context("turn back the ledger's clock")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The variables of a function in the template whose value is written there, and not made of the stack's.
+    fn written(function: &str) -> Vec<(String, String)> {
+        let template = include_str!("../../infra/template.yaml");
+        let name = format!("FunctionName: !Sub ${{AWS::StackName}}-{function}\n");
+        let (_, resource) = template.split_once(&name).unwrap();
+        let resource = resource.split("\n\n").next().unwrap();
+        let variables = resource.split_once("        Variables:\n").map_or("", |(_, variables)| variables);
+        let pairs = variables.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let pairs = pairs.filter_map(|line| line.split_once(": ")).filter(|(_, value)| !value.starts_with('!'));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    #[test]
+    fn a_function_has_the_variables_that_the_template_gives_it() {
+        for function in ["receiver", "worker", "sweeper"] {
+            assert_eq!(own_variables(function).collect::<Vec<_>>(), written(function), "{function}");
+        }
+        assert_eq!(written("operator"), [("DATABASE_AUTH".to_owned(), "password".to_owned())]);
+    }
 }
