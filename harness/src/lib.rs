@@ -35,7 +35,7 @@ pub use next_release::operator_with_migration;
 pub use place::{free_port, root, setting};
 pub use postgres::{Postgres, PostgresOptions};
 pub use redis::Redis;
-pub use step::run_to_end;
+pub use step::{run_for_output, run_to_end};
 pub use venv::{Venv, sam_with_progress, venv, venv_with_progress};
 pub use wait::{block_on, until};
 pub use watch::Watch;

@@ -10,6 +10,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::place::root;
 use crate::preflight;
+use crate::step::run_for_output;
 
 /// Tools that can live in one folder.
 struct Tools {
@@ -93,11 +94,9 @@ fn ready(tools: &Tools, progress: impl Fn(&str)) -> anyhow::Result<Venv> {
         preflight::python_venv(&venv.folder)?;
     }
     progress(tools.progress);
-    let output = Command::new(venv.program("python"))
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-        .arg(root().join("harness").join(tools.file))
-        .output()
-        .context("run pip")?;
+    let mut pip = Command::new(venv.program("python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]);
+    let output = run_for_output(pip.arg(root().join("harness").join(tools.file)))?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
         bail!("pip cannot install harness/{}; is there a way to pypi.org from here?\n{}", tools.file, complaint.trim());

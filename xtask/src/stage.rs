@@ -2,8 +2,10 @@
 
 use std::thread;
 
-use anyhow::{Context, ensure};
-use hookledger_harness::{Emulator, Postgres, Watch, block_on, cargo, free_port, preflight, run_to_end, venv_with_progress};
+use anyhow::ensure;
+use hookledger_harness::{
+    Emulator, Postgres, Watch, block_on, cargo, free_port, preflight, run_for_output, run_to_end, venv_with_progress,
+};
 
 use crate::progress::{loud_step, note, step};
 
@@ -30,7 +32,7 @@ impl Stage {
     pub(crate) fn start(variables: &[(String, String)], serve: Serve) -> anyhow::Result<Self> {
         step("this machine has what it takes", preflight::all)?;
         step("tools in target/venv", || venv_with_progress(note))?;
-        loud_step("functions built", build)?;
+        // Before what takes minutes: a Postgres that refuses is told at once.
         let (postgres, emulator) = step("PostgreSQL and the AWS emulator", || {
             thread::scope(|scope| {
                 let postgres = scope.spawn(Postgres::start);
@@ -38,6 +40,7 @@ impl Stage {
                 Ok((postgres.join().unwrap_or_else(|_| anyhow::bail!("starting PostgreSQL panicked"))?, emulator?))
             })
         })?;
+        loud_step("functions built", build)?;
         let database_url = postgres.url();
         step("tables migrated", || migrate(&database_url))?;
         let queues = step("queues, with dead letters", || block_on(create_queues(&emulator)))?;
@@ -86,7 +89,7 @@ fn migrate(database_url: &str) -> anyhow::Result<()> {
     let mut migrate = cargo();
     migrate.args(["run", "--quiet", "--bin", "hookledger", "--", "migrate"]);
     migrate.env("DATABASE_URL", database_url).env("DATABASE_TLS", "disable").env("RUST_BACKTRACE", "0");
-    let output = migrate.output().context("run cargo")?;
+    let output = run_for_output(&migrate)?;
     ensure!(output.status.success(), "the migrations fail: {}", String::from_utf8_lossy(&output.stderr).trim());
     Ok(())
 }

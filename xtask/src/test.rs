@@ -16,7 +16,9 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    step("this machine has what it takes", preflight::all)?;
+    // A few tests may need less.
+    let needed = if arguments.filter.is_none() { preflight::for_tests } else { preflight::all };
+    step("this machine has what it takes", needed)?;
     step("tools in target/venv", || venv_with_progress(note))?;
     step("sam in target/venv-sam", || sam_with_progress(note))?;
     if arguments.filter.is_none() {

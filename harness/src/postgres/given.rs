@@ -46,7 +46,9 @@ impl Given {
 
     pub(super) fn create_database(&self, name: &str) -> anyhow::Result<String> {
         let name = format!("{}_{name}", self.prefix);
-        execute(&self.url, &format!("CREATE DATABASE \"{name}\""))?;
+        execute(&self.url, &format!("CREATE DATABASE \"{name}\"")).context(
+            "cannot make a database on the Postgres of DATABASE_URL: its user needs `ALTER USER … CREATEDB`, or unset the URL",
+        )?;
         let (before, query) = self.url.split_once('?').map_or((self.url.as_str(), None), |(url, query)| (url, Some(query)));
         let scheme = before.find("://").context("DATABASE_URL is not a URL: write it as postgres://user@host/database")? + 3;
         let server = before[scheme..].find('/').map_or(before, |slash| &before[..scheme + slash]);
