@@ -9,8 +9,8 @@ use std::net::{SocketAddr, TcpStream};
 use anyhow::{Context, anyhow, bail, ensure};
 use bytes::{BufMut, BytesMut};
 use openssl::ssl::{Ssl, SslContext, SslMethod, SslStream, SslVerifyMode};
-use postgres_protocol::message::{backend, frontend};
 use postgres_protocol::IsNull;
+use postgres_protocol::message::{backend, frontend};
 
 use crate::delivery::{Delivery, Event};
 
@@ -91,7 +91,7 @@ impl<S: Read + Write> Database<S> {
             text("webhook"),
             None,
             text(&headers),
-            text(delivery.body),
+            text(&delivery.body),
             Some(&QUEUE_PATIENCE_S.to_be_bytes()),
             Some(&[OBSERVE]),
         ];
