@@ -78,6 +78,14 @@ CREATE TABLE webhook_payload (
     CONSTRAINT webhook_payload_pkey PRIMARY KEY (received_at, source, event_id)
 ) PARTITION BY RANGE (received_at);
 
+-- A server may be built without lz4; where it has it, compressing a body costs a fraction of what PostgreSQL's own way costs, for the
+-- same size. Said before there are partitions, which are made like this table.
+DO $$ BEGIN
+    IF EXISTS (SELECT FROM pg_settings WHERE name = 'default_toast_compression' AND 'lz4' = ANY (enumvals)) THEN
+        ALTER TABLE webhook_payload ALTER COLUMN body SET COMPRESSION lz4;
+    END IF;
+END $$;
+
 -- So that nothing is ever refused, whatever its date.
 CREATE TABLE webhook_payload_default PARTITION OF webhook_payload DEFAULT;
 
@@ -162,38 +170,17 @@ CREATE TABLE webhook_audit (
 );
 CREATE INDEX webhook_audit_event ON webhook_audit (source, event_id);
 
--- Claims an event: the first of all its deliveries makes the row, every other one finds it there. The answer is 'new', or the status
--- that was found, with ' requeue' behind it where its id is to be sent to the queue again. The caller of several claims goes by the
--- order of their keys, so that two deliveries of the same events cannot deadlock. A function, because what it runs is parsed and
--- planned once a connection and not once a delivery; of scalars and in the SELECT list, because what calls it is not.
-CREATE FUNCTION webhook_claim(
-    source text, event_id text, event_type text, account text, object_kind text, object_id text, version bigint, lifecycle text,
-    via text, received_at_us bigint, headers text, body bytea, queue_patience_s double precision, observe boolean
-) RETURNS text LANGUAGE plpgsql
+-- What a duplicate finds: the status of the row, with ' requeue' behind it where its id is to be sent to the queue again. That is what
+-- should have been processed by now, and a dead letter: asking the provider to deliver again is how people retry.
+CREATE FUNCTION webhook_duplicate(source text, event_id text, queue_patience_s double precision, observe boolean)
+RETURNS text LANGUAGE plpgsql
 -- A plan that a connection made when the ledger had one page, and keeps, would read all of it a million rows later.
 SET enable_seqscan = off AS $$
 DECLARE
-    claimed_at   timestamptz;
     found_status text;
     row_seen     xid;
     requeue      boolean;
 BEGIN
-    -- Never DO UPDATE: it would wait for the row lock of a worker that is busy with the event.
-    INSERT INTO webhook_event
-        (source, event_id, event_type, account, object_kind, object_id, version, lifecycle, via, received_at)
-    VALUES (webhook_claim.source, webhook_claim.event_id, webhook_claim.event_type, webhook_claim.account, webhook_claim.object_kind,
-            webhook_claim.object_id, webhook_claim.version, webhook_claim.lifecycle, webhook_claim.via,
-            coalesce('epoch'::timestamptz + received_at_us * interval '1 microsecond', clock_timestamp()))
-    ON CONFLICT DO NOTHING
-    RETURNING received_at INTO claimed_at;
-    IF FOUND THEN
-        INSERT INTO webhook_payload (source, event_id, received_at, headers, body)
-        VALUES (webhook_claim.source, webhook_claim.event_id, claimed_at, webhook_claim.headers::jsonb, webhook_claim.body);
-        RETURN 'new';
-    END IF;
-
-    -- A statement of its own, which sees what a concurrent claim has just committed. To be queued again is what should have been
-    -- processed by now. A dead letter too: asking the provider to deliver again is how people retry.
     SELECT e.status, e.xmin, observe OR e.status = 'dead_letter' OR (
         coalesce(e.requeued_at, e.received_at) < clock_timestamp() - make_interval(secs => queue_patience_s)
         AND CASE e.status
@@ -202,7 +189,7 @@ BEGIN
             WHEN 'processing' THEN e.lease_until <= clock_timestamp()
             ELSE false END)
     INTO found_status, row_seen, requeue
-    FROM webhook_event e WHERE e.source = webhook_claim.source AND e.event_id = webhook_claim.event_id;
+    FROM webhook_event e WHERE e.source = webhook_duplicate.source AND e.event_id = webhook_duplicate.event_id;
     IF NOT FOUND THEN
         RAISE serialization_failure USING MESSAGE = 'the row was deleted between two looks';
     END IF;
@@ -212,7 +199,7 @@ BEGIN
     -- SKIP LOCKED: a row that a worker holds is in flight, and a duplicate never waits. One that has changed since the look was taken
     -- care of.
     PERFORM FROM webhook_event e
-    WHERE e.source = webhook_claim.source AND e.event_id = webhook_claim.event_id AND e.xmin = row_seen
+    WHERE e.source = webhook_duplicate.source AND e.event_id = webhook_duplicate.event_id AND e.xmin = row_seen
     FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN found_status;
@@ -224,12 +211,40 @@ BEGIN
         settled_at = NULL,
         outcome = NULL,
         would_skip = e.would_skip + observe::integer
-    WHERE e.source = webhook_claim.source AND e.event_id = webhook_claim.event_id;
+    WHERE e.source = webhook_duplicate.source AND e.event_id = webhook_duplicate.event_id;
     IF found_status = 'dead_letter' THEN
         INSERT INTO webhook_audit (action, source, event_id, detail)
-        VALUES ('rearmed', webhook_claim.source, webhook_claim.event_id, 'delivered again');
+        VALUES ('rearmed', webhook_duplicate.source, webhook_duplicate.event_id, 'delivered again');
     END IF;
     RETURN found_status || ' requeue';
+END $$;
+
+-- Claims an event: the first of all its deliveries makes the row, which is answered with 'new', and every other one finds it there.
+-- The caller of several claims goes by the order of their keys, so that two deliveries of the same events cannot deadlock. A function,
+-- because what it runs is parsed and planned once a connection and not once a delivery; of scalars and for the SELECT list, because
+-- what calls it is parsed and planned each time.
+CREATE FUNCTION webhook_claim(
+    source text, event_id text, event_type text, account text, object_kind text, object_id text, version bigint, lifecycle text,
+    via text, received_at_us bigint, headers text, body bytea, queue_patience_s double precision, observe boolean
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    claimed_at timestamptz;
+BEGIN
+    -- Never DO UPDATE: it would wait for the row lock of a worker that is busy with the event.
+    INSERT INTO webhook_event
+        (source, event_id, event_type, account, object_kind, object_id, version, lifecycle, via, received_at)
+    VALUES (webhook_claim.source, webhook_claim.event_id, webhook_claim.event_type, webhook_claim.account, webhook_claim.object_kind,
+            webhook_claim.object_id, webhook_claim.version, webhook_claim.lifecycle, webhook_claim.via,
+            coalesce('epoch'::timestamptz + received_at_us * interval '1 microsecond', clock_timestamp()))
+    ON CONFLICT DO NOTHING
+    RETURNING received_at INTO claimed_at;
+    IF NOT FOUND THEN
+        -- By statements of its own, which see what a concurrent claim has just committed.
+        RETURN webhook_duplicate(source, event_id, queue_patience_s, observe);
+    END IF;
+    INSERT INTO webhook_payload (source, event_id, received_at, headers, body)
+    VALUES (webhook_claim.source, webhook_claim.event_id, claimed_at, webhook_claim.headers::jsonb, webhook_claim.body);
+    RETURN 'new';
 END $$;
 
 -- The worker's three calls are functions for the same reason. Each takes its events in an order that all workers agree on, and goes

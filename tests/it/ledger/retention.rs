@@ -26,6 +26,18 @@ async fn payload_partitions_are_made_ahead_and_twice_is_once() {
 }
 
 #[tokio::test]
+async fn every_partition_compresses_as_well_as_the_server_can() {
+    let ground = Ground::new("retention_compression").await;
+    ground.run("SELECT webhook_payload_add_month('2020-02-01')").await;
+    let lz4 = ground.read("SELECT 'lz4' = ANY (enumvals) FROM pg_settings WHERE name = 'default_toast_compression'").await;
+    // Nothing said is PostgreSQL's own way.
+    let said = if lz4 == "(t)" { "(l,5)" } else { "(\"\",5)" };
+    let by_table = "SELECT attcompression, count(*) FROM pg_attribute
+                    WHERE attname = 'body' AND attrelid::regclass::text ~ '^webhook_payload(_default|_[0-9]{6})?$' GROUP BY 1";
+    ground.check_read(by_table, said).await;
+}
+
+#[tokio::test]
 async fn a_month_takes_its_rows_out_of_the_default_partition() {
     let mut ground = Ground::new("retention_default").await;
     ground.claim(&event("evt_1")).await;
