@@ -7,6 +7,7 @@ mod delivery;
 mod forms;
 mod outages;
 mod shapes;
+mod signatures;
 mod storm;
 
 pub(crate) use delivery::{post, receiver, stripe_signature, subscription_event};

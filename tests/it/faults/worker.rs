@@ -4,7 +4,18 @@ use hookledger_harness::lambda::{InvokeError, Polled};
 
 use super::scene::{Scene, event};
 
+const RECORDED: &str = include_str!("../worker/events/sqs.json");
 const ALL_DONE: Polled = Polled::Invoked { deleted: 1, failed: 0 };
+
+/// What an event source mapping hands over, with one message that no receiver of ours has sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_recorded_batch_only_what_cannot_be_read_comes_back() {
+    let scene = Scene::new("recorded_batch").await;
+    scene.accept(&event("evt_recorded", "sub_1")).await;
+    let answer = scene.hookledger.worker.invoke(RECORDED).await.unwrap();
+    assert_eq!(answer.payload, r#"{"batchItemFailures":[{"itemIdentifier":"2e1424d4-f796-459a-8184-9c92662be6da"}]}"#);
+    assert_eq!((scene.status("evt_recorded").await.as_str(), scene.effects("sub_1").await), ("settled", 1));
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_after_the_lease_another_worker_takes_over_and_there_is_one_effect() {
