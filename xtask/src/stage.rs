@@ -22,6 +22,8 @@ pub(crate) struct Stage {
     _emulator: Emulator,
     _postgres: Postgres,
     pub(crate) database_url: String,
+    /// What to type for a look into the database.
+    pub(crate) psql: String,
     pub(crate) queue_url: String,
     pub(crate) dlq_url: String,
 }
@@ -58,6 +60,7 @@ impl Stage {
         step("queues feed the worker", || block_on(feed_the_worker(&emulator, &watch, &queues)))?;
         Ok(Self {
             watch,
+            psql: postgres.psql()?,
             _emulator: emulator,
             _postgres: postgres,
             database_url,

@@ -69,6 +69,11 @@ pub(super) fn psql() -> anyhow::Result<PathBuf> {
     Ok(bin.join("psql"))
 }
 
+/// `psql` as a person types it here: the wheel's is not on PATH.
+pub(super) fn typed_psql() -> anyhow::Result<String> {
+    Ok(if on_path("psql").is_some() { "psql".to_owned() } else { psql()?.display().to_string() })
+}
+
 fn on_this_machine() -> Option<PathBuf> {
     on_path("postgres").or_else(in_a_usual_place)
 }

@@ -97,6 +97,11 @@ impl Postgres {
         self.url.clone()
     }
 
+    /// The command of a person who wants to look into the database.
+    pub fn psql(&self) -> anyhow::Result<String> {
+        Ok(format!("{} '{}'", installation::typed_psql()?, self.url))
+    }
+
     pub fn port(&self) -> u16 {
         match &self.host {
             Host::Own(server) => server.port(),

@@ -51,7 +51,7 @@ pub(crate) fn how_to_go_on(stage: &Stage) -> String {
     let url = stage.watch.url();
     format!(
         r#"  webhooks   {url}/webhooks/stripe and /webhooks/github
-  database   psql '{database}' -c 'TABLE webhook_event'
+  database   {psql} -c 'TABLE webhook_event'
   queue      {queue}
   dead ones  {dlq}
   logs       tail -f {log}
@@ -68,7 +68,7 @@ pub(crate) fn how_to_go_on(stage: &Stage) -> String {
       -H 'x-hub-signature-256: {github}' -H 'content-type: application/json' -d '{{"ref":"refs/heads/main"}}'
 
 "#,
-        database = stage.database_url,
+        psql = stage.psql,
         queue = stage.queue_url,
         dlq = stage.dlq_url,
         log = stage.watch.log().display(),
