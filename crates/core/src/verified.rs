@@ -18,7 +18,11 @@ pub struct Identity {
     pub lifecycle: Lifecycle,
 }
 
-/// The only thing that can be claimed.
+/// The only thing that can be claimed. It takes a [`Proof`], and nothing outside of this crate makes one of those by itself:
+///
+/// ```compile_fail,E0451
+/// let forged = hookledger_core::Proof { via: hookledger_core::Via::Webhook };
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VerifiedEvent {
     pub(crate) source: SourceName,
