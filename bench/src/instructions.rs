@@ -33,6 +33,7 @@ const UNSTEADY: f64 = 0.01;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
     Floor,
+    Bare,
     New,
     Duplicate,
     Batch,
@@ -42,11 +43,12 @@ enum Request {
 type Counts = std::collections::BTreeMap<String, u64>;
 
 impl Request {
-    const ALL: [Self; 4] = [Self::Floor, Self::New, Self::Duplicate, Self::Batch];
+    const ALL: [Self; 5] = [Self::Floor, Self::Bare, Self::New, Self::Duplicate, Self::Batch];
 
     fn name(self) -> &'static str {
         match self {
             Self::Floor => "a function that answers 200",
+            Self::Bare => "the bare exchanges of a new event",
             Self::New => "receiver, a new event",
             Self::Duplicate => "receiver, a duplicate",
             Self::Batch => "worker, a batch of ten",
@@ -56,6 +58,7 @@ impl Request {
     fn function(self) -> &'static str {
         match self {
             Self::Floor => "answer200",
+            Self::Bare => "bare",
             Self::New | Self::Duplicate => "receiver",
             Self::Batch => "worker",
         }
@@ -63,7 +66,7 @@ impl Request {
 
     fn answers(self) -> Check {
         match self {
-            Self::Floor | Self::New | Self::Duplicate => is_200,
+            Self::Floor | Self::Bare | Self::New | Self::Duplicate => is_200,
             Self::Batch => all_settled,
         }
     }
@@ -71,7 +74,7 @@ impl Request {
     /// Sends `count` of it, and none but those.
     async fn send(self, stage: &Stage, function: &Function, count: usize) -> anyhow::Result<()> {
         match self {
-            Self::Floor | Self::New => self.invoke(function, (0..count).map(|_| delivery(&new_id()))).await,
+            Self::Floor | Self::Bare | Self::New => self.invoke(function, (0..count).map(|_| delivery(&new_id()))).await,
             Self::Duplicate => {
                 for sent in (0..count).step_by(DUPLICATES_AT_ONCE) {
                     let ids: Vec<String> = (sent..count.min(sent + DUPLICATES_AT_ONCE)).map(|_| new_id()).collect();

@@ -61,7 +61,8 @@ struct Arguments {
 enum What {
     /// Whether the ledger gets slower with its history: ten million rows against ten thousand (15 minutes)
     Growth(growth::Options),
-    /// What the receiver costs, beside a function that does nothing, Python and Node.js Lambdas, and the database alone (10 minutes)
+    /// What the receiver costs, beside a function that does nothing, its exchanges alone, Python and Node.js Lambdas, and the database
+    /// alone (10 minutes)
     Receiver(receiver::Options),
     /// What the worker costs, beside one event after the other, Python and Node.js Lambdas, and the database alone (2 minutes)
     Worker(worker::Options),

@@ -1,10 +1,11 @@
-//! The receiver beside what it is compared to: the floor, what people run instead, and the database and the hash alone. All get
+//! The receiver beside what it is compared to: the floors, what people run instead, and the database and the hash alone. All get
 //! the same signed deliveries of two kilobytes, by turns.
 
 mod floors;
 mod tables;
 mod targets;
 mod traffic;
+mod work;
 
 use std::time::Duration;
 
@@ -46,6 +47,9 @@ impl Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Subject {
     Answer200,
+    /// The receiver's exchanges, and nothing else that can be left out.
+    Bare,
+    BareTls,
     Hookledger,
     HookledgerTls,
     /// Events that were claimed a moment ago.
@@ -75,8 +79,10 @@ struct Ready {
 }
 
 impl Subject {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Answer200,
+        Self::Bare,
+        Self::BareTls,
         Self::Hookledger,
         Self::HookledgerTls,
         Self::Duplicates,
@@ -88,6 +94,8 @@ impl Subject {
     fn name(self) -> &'static str {
         match self {
             Self::Answer200 => "a function that answers 200",
+            Self::Bare => "the bare exchanges",
+            Self::BareTls => "the bare exchanges, TLS to Postgres",
             Self::Hookledger => "hookledger",
             Self::HookledgerTls => "hookledger, TLS to Postgres",
             Self::Duplicates => "hookledger, duplicates",
@@ -99,7 +107,7 @@ impl Subject {
 
     fn contender(self) -> Option<Contender> {
         match self {
-            Self::Answer200 | Self::Hookledger | Self::HookledgerTls | Self::Duplicates => None,
+            Self::Answer200 | Self::Bare | Self::BareTls | Self::Hookledger | Self::HookledgerTls | Self::Duplicates => None,
             Self::Python => Some(Contender::Python),
             Self::Powertools => Some(Contender::Powertools),
             Self::Node => Some(Contender::Node),
@@ -114,6 +122,8 @@ impl Subject {
     fn function_over(self, stage: &Stage, port: u16, environments: usize) -> anyhow::Result<Function> {
         match self {
             Self::Answer200 => stage.built("answer200", Way::Plain, port, environments),
+            Self::Bare => stage.built("bare", Way::Plain, port, environments),
+            Self::BareTls => stage.built("bare", Way::Tls, port, environments),
             Self::Hookledger | Self::Duplicates => stage.built("receiver", Way::Plain, port, environments),
             Self::HookledgerTls => stage.built("receiver", Way::Tls, port, environments),
             Self::Python => stage.instead(Contender::Python, "receiver", port, environments),
@@ -161,6 +171,7 @@ pub(crate) async fn run(options: &Options, without: &[Contender]) -> anyhow::Res
     for ready in &ready {
         traffic.push((ready.subject, Traffic::of(ready.subject, &stage).await?));
     }
+    work::is_the_same(&traffic)?;
     Ok(tables::report(&ready, &floors, &traffic, options))
 }
 

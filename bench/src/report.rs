@@ -43,7 +43,7 @@ pub(crate) enum Limit {
 }
 
 impl Target {
-    fn is_reached(&self) -> bool {
+    pub(crate) fn is_reached(&self) -> bool {
         match self.kind {
             Limit::AtMost => self.value <= self.limit,
             Limit::AtLeast => self.value >= self.limit,

@@ -19,7 +19,7 @@ pub(crate) struct Arguments {
 
 /// In two goes, so that the functions are built with their own features, as for a deployment, and not with what the
 /// benchmark program adds to those.
-const BUILDS: [&[&str]; 2] = [&["receiver", "worker", "sweeper", "answer200", "one-by-one"], &["hookledger-bench"]];
+const BUILDS: [&[&str]; 2] = [&["receiver", "worker", "sweeper", "answer200", "bare", "one-by-one"], &["hookledger-bench"]];
 
 pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
     step("this machine has what it takes", preflight::all)?;

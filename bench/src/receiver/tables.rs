@@ -1,7 +1,7 @@
 //! The receiver's tables.
 
 use super::floors::Floors;
-use super::targets::targets;
+use super::targets::{against_bare, aims, reachable};
 use super::traffic::Traffic;
 use super::{MANY, Options, Ready, Subject};
 use crate::cost;
@@ -12,6 +12,7 @@ use crate::spread::{Spread, micros};
 
 pub(super) fn report(ready: &[Ready], floors: &Floors, traffic: &[(Subject, Traffic)], options: &Options) -> Report {
     let title = format!("{MANY} environments at once");
+    let aims = aims(ready, floors);
     let tables = vec![
         one(ready),
         many(ready, title.clone(), |ready| &ready.measured.many),
@@ -19,6 +20,8 @@ pub(super) fn report(ready: &[Ready], floors: &Floors, traffic: &[(Subject, Traf
         cold(ready),
         the_floors(floors),
         wire(traffic),
+        reachable(&aims),
+        against_bare(ready),
     ];
     let notes = vec![format!(
         "{} rounds by turns, of {} requests with one environment and {} with {MANY}; {} cold starts of each. Functions, Postgres and the \
@@ -28,7 +31,7 @@ pub(super) fn report(ready: &[Ready], floors: &Floors, traffic: &[(Subject, Traf
         3 * options.requests,
         options.starts
     )];
-    Report { name: "receiver", tables, targets: targets(ready, floors), notes }
+    Report { name: "receiver", tables, targets: aims.into_iter().map(|aim| aim.target).collect(), notes }
 }
 
 fn spread<T>(values: &[T], value: impl Fn(&T) -> f64, digits: usize) -> Cell {
