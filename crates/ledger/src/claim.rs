@@ -3,6 +3,8 @@
 //! How a row is claimed, and when a duplicate asks for its event to be queued again, is in `webhook_claim`
 //! (`migrations/V1__ledger.sql`): one call, one round trip, one commit, whatever is found.
 
+use std::collections::BTreeMap;
+
 use hookledger_core::{Claim, ClaimMode, EventRef, Status, VerifiedEvent};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -138,8 +140,9 @@ fn claim_of(row: &Row, second_try: bool) -> Result<Claim, LedgerError> {
     Ok(Claim::Duplicate { status, requeue: requeue || second_try })
 }
 
+/// A name that is there twice has its last value.
 fn headers_as_json(headers: &[(String, String)]) -> String {
-    let map: serde_json::Map<String, serde_json::Value> =
-        headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
-    serde_json::Value::Object(map).to_string()
+    let by_name: BTreeMap<&str, &str> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    // It cannot fail: keys are texts, and nothing is read from elsewhere.
+    serde_json::to_string(&by_name).unwrap_or_default()
 }

@@ -10,7 +10,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use hookledger_core::SourceName;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::Value;
 
 use super::deployment::deployment;
 use super::metric::{Metric, Unit};
@@ -28,7 +30,7 @@ const TEXT_BYTES_MAX: usize = 2_048;
 pub struct Record {
     function: &'static str,
     source: Option<SourceName>,
-    fields: Map<String, Value>,
+    fields: BTreeMap<&'static str, Value>,
     metrics: BTreeMap<Cow<'static, str>, (Unit, Vec<u64>)>,
     started: Instant,
 }
@@ -36,7 +38,7 @@ pub struct Record {
 impl Record {
     /// `function` is a dimension of the metrics, beside the deployment: `receiver`, `worker`, `sweeper` or `operator`.
     pub fn new(function: &'static str) -> Self {
-        Self { function, source: None, fields: Map::new(), metrics: BTreeMap::new(), started: Instant::now() }
+        Self { function, source: None, fields: BTreeMap::new(), metrics: BTreeMap::new(), started: Instant::now() }
     }
 
     /// The metrics' third dimension, and the field `event.source`. Only for a source of `sources.toml`: a name that a sender
@@ -46,13 +48,14 @@ impl Record {
         self.field("event.source", source.as_str())
     }
 
-    /// A field of the log entry, such as `event.id` or `error`. Never a body, a secret or a signature. Texts are cut at 2 KiB.
-    pub fn field(&mut self, name: &str, value: impl Into<Value>) -> &mut Self {
+    /// A field of the log entry, such as `event.id` or `error`. Never a body, a secret or a signature, and never by the name of
+    /// a metric or of what every record has. Texts are cut at 2 KiB.
+    pub fn field(&mut self, name: &'static str, value: impl Into<Value>) -> &mut Self {
         let mut value = value.into();
         if let Value::String(text) = &mut value {
             cut(text);
         }
-        self.fields.insert(name.to_owned(), value);
+        self.fields.insert(name, value);
         self
     }
 
@@ -91,37 +94,10 @@ impl Record {
     }
 
     fn line(&self) -> String {
-        // Not by `Display`, which takes twice as long. It cannot fail: keys are texts, and nothing is read from elsewhere.
-        let mut line = serde_json::to_string(&self.to_json(crate::time::now() / 1_000)).unwrap_or_default();
+        // It cannot fail: keys are texts, and nothing is read from elsewhere.
+        let mut line = serde_json::to_string(self).unwrap_or_default();
         line.push('\n');
         line
-    }
-
-    fn to_json(&self, timestamp_ms: i64) -> Value {
-        let mut root = self.fields.clone();
-        root.insert("duration_ms".to_owned(), json!(self.started.elapsed().as_millis()));
-        root.insert("function".to_owned(), json!(self.function));
-        root.insert("deployment".to_owned(), json!(deployment()));
-        // Alarms need a sum over all sources, which CloudWatch cannot make from the metrics by source.
-        let mut dimensions = vec![json!(["deployment", "function"])];
-        if let Some(source) = &self.source {
-            root.insert("source".to_owned(), json!(source.as_str()));
-            dimensions.push(json!(["deployment", "function", "source"]));
-        }
-        let mut definitions = Vec::new();
-        for (name, (unit, values)) in &self.metrics {
-            definitions.push(json!({"Name": name, "Unit": unit.as_str()}));
-            let value = if let [value] = values.as_slice() { json!(value) } else { json!(values) };
-            root.insert(name.clone().into_owned(), value);
-        }
-        if !definitions.is_empty() {
-            let directive = json!({"Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": definitions});
-            root.insert("_aws".to_owned(), json!({"Timestamp": timestamp_ms, "CloudWatchMetrics": [directive]}));
-        } else {
-            // Without it the log entry would have no time of the unit's own.
-            root.insert("timestamp_ms".to_owned(), json!(timestamp_ms));
-        }
-        Value::Object(root)
     }
 
     fn add(&mut self, name: Cow<'static, str>, n: u64) -> &mut Self {
@@ -129,6 +105,71 @@ impl Record {
         values[0] += n;
         self
     }
+}
+
+/// Straight to the line: a record is written for each delivery, and a tree of it would cost more than all its parts.
+impl Serialize for Record {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let timestamp_ms = crate::time::now() / 1_000;
+        let mut root = serializer.serialize_map(None)?;
+        for (name, value) in &self.fields {
+            root.serialize_entry(name, value)?;
+        }
+        for (name, (_, values)) in &self.metrics {
+            match values.as_slice() {
+                [value] => root.serialize_entry(name, value)?,
+                values => root.serialize_entry(name, values)?,
+            }
+        }
+        root.serialize_entry("duration_ms", &self.started.elapsed().as_millis())?;
+        root.serialize_entry("function", self.function)?;
+        root.serialize_entry("deployment", deployment())?;
+        if let Some(source) = &self.source {
+            root.serialize_entry("source", source.as_str())?;
+        }
+        if self.metrics.is_empty() {
+            // Without it the log entry would have no time of the unit's own.
+            root.serialize_entry("timestamp_ms", &timestamp_ms)?;
+        } else {
+            let metrics = self.metrics.iter().map(|(name, (unit, _))| Definition { name, unit: unit.as_str() }).collect();
+            let directive = Directive { namespace: NAMESPACE, dimensions: self.dimensions(), metrics };
+            root.serialize_entry("_aws", &Metadata { timestamp: timestamp_ms, cloud_watch_metrics: [directive] })?;
+        }
+        root.end()
+    }
+}
+
+impl Record {
+    /// Alarms need a sum over all sources, which CloudWatch cannot make from the metrics by source.
+    fn dimensions(&self) -> &'static [&'static [&'static str]] {
+        match self.source {
+            Some(_) => &[&["deployment", "function"], &["deployment", "function", "source"]],
+            None => &[&["deployment", "function"]],
+        }
+    }
+}
+
+/// What tells CloudWatch which members of a record are metrics.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Metadata<'a> {
+    timestamp: i64,
+    cloud_watch_metrics: [Directive<'a>; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Directive<'a> {
+    namespace: &'static str,
+    dimensions: &'static [&'static [&'static str]],
+    metrics: Vec<Definition<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Definition<'a> {
+    name: &'a str,
+    unit: &'static str,
 }
 
 fn cut(text: &mut String) {
@@ -141,6 +182,8 @@ fn cut(text: &mut String) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     /// The record as CloudWatch reads it, after the checks that the format's specification makes of any record.
