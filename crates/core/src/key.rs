@@ -38,6 +38,13 @@ impl SourceName {
     }
 }
 
+/// Whether a control character stands in a text (Unicode's category Cc), which is to become a key, a column or a log field.
+pub fn has_control(text: &str) -> bool {
+    // What is plain ASCII, as most is, is known without taking it apart.
+    let plain = text.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'));
+    !plain && text.chars().any(char::is_control)
+}
+
 /// The provider's id of an event: the same at every delivery of it, different for every other event of the source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -47,7 +54,7 @@ impl EventId {
     pub fn new(id: impl Into<String>) -> Result<Self, InvalidName> {
         let id = id.into();
         let fits = (1..=EVENT_ID_BYTES_MAX).contains(&id.len());
-        if fits && !id.chars().any(char::is_control) { Ok(Self(id)) } else { Err(InvalidName::EventId) }
+        if fits && !has_control(&id) { Ok(Self(id)) } else { Err(InvalidName::EventId) }
     }
 
     pub fn as_str(&self) -> &str {
@@ -144,6 +151,16 @@ mod tests {
         assert!(EventId::new("é".repeat(127)).is_ok());
         for bad in [String::new(), "é".repeat(128), "a\nb".into(), "a\0".into()] {
             assert_eq!(EventId::new(bad), Err(InvalidName::EventId));
+        }
+    }
+
+    #[test]
+    fn a_control_character_is_one_in_any_alphabet() {
+        for plain in ["", " a~Z0", "é", "\u{a0}", "東京"] {
+            assert!(!has_control(plain), "{plain:?}");
+        }
+        for control in ["\0", "a\u{1f}", "\u{7f}", "é\u{80}", "\u{9f}a"] {
+            assert!(has_control(control), "{control:?}");
         }
     }
 

@@ -17,7 +17,7 @@ mod version;
 
 pub use event::Event;
 pub use handler::{HandlerError, Ordering, Reason};
-pub use key::{EVENT_ID_BYTES_MAX, EventId, EventRef, InvalidName, ObjectKey, SourceName, Via};
+pub use key::{EVENT_ID_BYTES_MAX, EventId, EventRef, InvalidName, ObjectKey, SourceName, Via, has_control};
 pub use proof::{HmacAlgorithm, Proof, PublicKeyAlgorithm, REPLAY_TOKEN_BYTES_MIN, hmac};
 pub use retry::{RetryPolicy, Settlement};
 pub use secret::{EmptySecret, Secret};
