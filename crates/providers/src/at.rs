@@ -10,7 +10,7 @@ use crate::fields::{Malformed, scalar};
 use crate::request::SignedRequest;
 use crate::{jwt, xml};
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum At {
     Header(HeaderName),
     Body {

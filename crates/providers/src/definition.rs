@@ -86,6 +86,8 @@ pub(crate) struct Provider {
     /// Whether the signed time stands in the body.
     pub(crate) times_in_body: bool,
     pub(crate) signs_time: bool,
+    /// Whether the signed time stands in the text that the signature stands in.
+    pub(crate) times_beside_signature: bool,
 }
 
 impl Provider {
@@ -119,9 +121,11 @@ impl Provider {
         }
         definition.check()?;
         let times_in_body = definition.timestamp.as_ref().is_some_and(SignedTime::is_in_body);
+        let beside_signature = |time: &SignedTime| definition.signature.is_alone_at(&time.at);
+        let times_beside_signature = definition.timestamp.as_ref().is_some_and(beside_signature);
         let signs_time = definition.signature.templates().iter().any(Template::has_timestamp);
         let opens_early = definition.signature.is_in_body() || (signs_time && times_in_body);
-        Ok(Self { definition, wanted, kept_headers, ties, opens_early, times_in_body, signs_time })
+        Ok(Self { definition, wanted, kept_headers, ties, opens_early, times_in_body, signs_time, times_beside_signature })
     }
 }
 

@@ -64,14 +64,14 @@ const DIGITS: [u8; 256] = {
 /// `None` for what is not whole bytes in hexadecimal. Without a branch for a digit, since there is one of these in every delivery.
 fn unhex(text: &[u8]) -> Option<Decoded> {
     let (pairs, rest) = text.as_chunks();
-    let mut all = rest.is_empty();
+    let mut digits = 0;
     let mut bytes = Decoded::from_elem(0, pairs.len());
     for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
         let (high, low) = (DIGITS[usize::from(*high)], DIGITS[usize::from(*low)]);
-        all &= (high | low) < 16;
+        digits |= high | low;
         *byte = high << 4 | low;
     }
-    all.then_some(bytes)
+    (digits < 16 && rest.is_empty()).then_some(bytes)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use hookledger_core::{EventId, Identity, Lifecycle, ObjectKey};
+use hookledger_core::{EventId, Identity, Lifecycle, ObjectKey, has_control};
 use serde::Deserialize;
 
 use crate::condition::{Condition, Glob};
@@ -172,7 +172,7 @@ impl Envelope {
             }
         }
         // It becomes a column, a metric's dimension and a log field.
-        let plain = event_type.len() <= 255 && !event_type.chars().any(char::is_control);
+        let plain = event_type.len() <= 255 && !has_control(&event_type);
         if plain { Ok(event_type) } else { Err(Rejection::MalformedBody) }
     }
 

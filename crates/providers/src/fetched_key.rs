@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use hookledger_core::Secret;
+use hookledger_core::{Secret, has_control};
 use http::Method;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, UnixTime};
@@ -124,7 +124,7 @@ impl FetchedKey {
             Kind::PlaidJwk => Some(KeyFetch::PlaidKey {
                 url: format!("https://{}.plaid.com/webhook_verification_key/get", settings.plaid_host()),
                 client_id: settings.client_id.clone()?,
-                key_id: jwt::key_id(text).filter(|id| id.len() <= 128 && !id.chars().any(char::is_control))?,
+                key_id: jwt::key_id(text).filter(|id| id.len() <= 128 && !has_control(id))?,
             }),
         }
     }

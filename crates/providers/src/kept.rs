@@ -23,8 +23,8 @@ pub(crate) fn parts(
     let unwrapped = opened.is_form && opened.json.is_some();
     let mut headers = Vec::with_capacity(provider.kept_headers.len());
     for name in &provider.kept_headers {
-        let value = request.headers.get(name).and_then(|value| value.to_str().ok());
-        match value {
+        let value = if name == CONTENT_TYPE { opened.content_type } else { request.headers.get(name) };
+        match value.and_then(|value| value.to_str().ok()) {
             Some(_) if unwrapped && name == CONTENT_TYPE => {
                 headers.push((name.as_str().to_owned(), "application/json".to_owned()))
             }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use http::HeaderValue;
 use smallvec::{SmallVec, smallvec};
 
 use crate::definition::{Payload, Provider};
@@ -13,7 +14,7 @@ use crate::facts::{Facts, Form};
 use crate::fields::{Fields, Found, Malformed};
 use crate::members::{items, one_by_one};
 use crate::place::Place;
-use crate::request::SignedRequest;
+use crate::request::{SignedRequest, is_form};
 
 /// For what surrounds an array is repeated with each of its members.
 const SPLIT_BYTES_MAX: usize = 32 << 20;
@@ -24,6 +25,7 @@ pub(crate) type Items<'a> = SmallVec<[Cow<'a, Bytes>; 1]>;
 pub(crate) struct Opened<'a> {
     provider: &'a Provider,
     request: &'a SignedRequest,
+    pub(crate) content_type: Option<&'a HeaderValue>,
     pub(crate) is_form: bool,
     pub(crate) form: Form<'a>,
     /// `None` where the body is a form without JSON in it.
@@ -33,7 +35,8 @@ pub(crate) struct Opened<'a> {
 
 impl<'a> Opened<'a> {
     pub(crate) fn new(provider: &'a Provider, request: &'a SignedRequest) -> Result<Self, Malformed> {
-        let is_form = request.is_form();
+        let content_type = request.content_type();
+        let is_form = content_type.is_some_and(is_form);
         let form = if is_form { request.form() } else { Form::new() };
         let payload = match &provider.definition.payload_field {
             Some(field) if is_form => {
@@ -47,10 +50,10 @@ impl<'a> Opened<'a> {
             Some(_) | None => (!is_form).then_some(Cow::Borrowed(&request.body)),
         };
         match provider.definition.payload {
-            Payload::Json => Ok(Self { provider, request, is_form, form, json: payload, xml: String::new() }),
+            Payload::Json => Ok(Self { provider, request, content_type, is_form, form, json: payload, xml: String::new() }),
             Payload::XmlBase64 => {
                 let xml = payload.and_then(|payload| xml_base64(&payload)).ok_or(Malformed)?;
-                Ok(Self { provider, request, is_form, form, json: None, xml })
+                Ok(Self { provider, request, content_type, is_form, form, json: None, xml })
             }
         }
     }

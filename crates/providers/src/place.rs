@@ -15,7 +15,7 @@ use crate::at::At;
 use crate::facts::{Facts, Wanted};
 use crate::fields::Malformed;
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Place(Vec<At>);
 

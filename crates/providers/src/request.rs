@@ -23,10 +23,17 @@ impl SignedRequest {
         if self.is_form() { form_urlencoded::parse(&self.body).collect() } else { Vec::new() }
     }
 
+    pub(crate) fn content_type(&self) -> Option<&HeaderValue> {
+        self.headers.get(http::header::CONTENT_TYPE)
+    }
+
     /// Whether the body is an HTML form, as its content type says.
     pub(crate) fn is_form(&self) -> bool {
-        let content_type = self.headers.get(http::header::CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-        let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default();
-        essence.trim_ascii().eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
+        self.content_type().is_some_and(is_form)
     }
+}
+
+pub(crate) fn is_form(content_type: &HeaderValue) -> bool {
+    let essence = content_type.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
+    essence.trim_ascii().eq_ignore_ascii_case(b"application/x-www-form-urlencoded")
 }

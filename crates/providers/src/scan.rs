@@ -5,7 +5,7 @@
 //! pairs. However deep a value is nested, it is passed without recursion, for a bit of memory a level.
 
 use crate::fields::Malformed;
-use crate::scan_scalar::{after_scalar, after_string, repeated, special};
+use crate::scan_scalar::{after_scalar, after_string, special};
 
 pub(crate) type Rest<'a> = Result<&'a [u8], Malformed>;
 
@@ -44,6 +44,10 @@ impl Inside {
     /// After a member: where the next one is, or after the closing bracket if there is none.
     #[inline(always)]
     pub(crate) fn next(self, rest: &[u8]) -> Result<(bool, &[u8]), Malformed> {
+        // As most print it.
+        if let Some(after) = rest.strip_prefix(b",\n") {
+            return Ok((true, after_indent(after)));
+        }
         match after_white_space(rest) {
             [b',', after @ ..] => Ok((true, after_white_space(after))),
             [end, after @ ..] if *end == self.end() => Ok((false, after)),
@@ -148,19 +152,32 @@ pub(crate) fn after_white_space(rest: &[u8]) -> &[u8] {
 }
 
 #[inline(always)]
-fn after_much_white_space(mut rest: &[u8]) -> &[u8] {
-    // A line's end and the next one's indent, as most print it.
-    if let [b'\n', after @ ..] = rest {
-        rest = after;
-        while let Some((eight, after)) = rest.split_first_chunk() {
-            let other = u64::from_le_bytes(*eight) ^ repeated(b' ');
-            if other != 0 {
-                rest = &rest[other.trailing_zeros() as usize / 8..];
-                break;
-            }
-            rest = after;
-        }
+fn after_much_white_space(rest: &[u8]) -> &[u8] {
+    match rest {
+        [b'\n', after @ ..] => after_indent(after),
+        _ => after_any_white_space(rest),
     }
+}
+
+/// After the spaces that a line begins with. They are passed by steps of a fixed length and not by a count of them: that would have
+/// to be known before anything behind them can be looked at, while a processor guesses the number of steps and goes on.
+#[inline(always)]
+fn after_indent(mut rest: &[u8]) -> &[u8] {
+    while let Some(after) = rest.strip_prefix(b"        ") {
+        rest = after;
+    }
+    while let Some(after) = rest.strip_prefix(b"  ") {
+        rest = after;
+    }
+    match rest {
+        [0..=b' ', ..] => after_any_white_space(rest),
+        _ => rest,
+    }
+}
+
+// Less often there than a space after a colon or an indent, which do not come here.
+#[cold]
+fn after_any_white_space(mut rest: &[u8]) -> &[u8] {
     while let [b' ' | b'\n' | b'\r' | b'\t', after @ ..] = rest {
         rest = after;
     }
@@ -178,7 +195,7 @@ fn after_key(rest: &[u8]) -> Rest<'_> {
 #[inline(always)]
 fn after_colon(rest: &[u8]) -> Rest<'_> {
     // As most print it.
-    if let Some((b": ", after)) = rest.split_first_chunk()
+    if let Some(after) = rest.strip_prefix(b": ")
         && let [b'!'..=0xff, ..] = after
     {
         return Ok(after);

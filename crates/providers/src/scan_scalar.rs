@@ -73,7 +73,7 @@ const fn marks(eight: u64) -> u64 {
     (quote_or_control | backslash) & !eight & repeated(0x80)
 }
 
-pub(crate) const fn repeated(byte: u8) -> u64 {
+const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
 

@@ -71,6 +71,9 @@ pub(crate) enum Algorithm {
     Token,
 }
 
+/// The texts that may hold a signature.
+pub(crate) type Texts<'a> = SmallVec<[Cow<'a, str>; 1]>;
+
 /// DocuSign signs with up to a hundred keys.
 const NUMBERED_MAX: usize = 100;
 
@@ -101,6 +104,11 @@ impl Signature {
         self.at.headers().any(|name| name == header)
     }
 
+    /// Whether its one text is what stands at `place`.
+    pub(crate) fn is_alone_at(&self, place: &Place) -> bool {
+        self.at == *place && !self.repeated && !self.numbered
+    }
+
     pub(crate) fn needs_public_url(&self) -> bool {
         self.signed.iter().any(Template::needs_public_url)
     }
@@ -120,13 +128,14 @@ impl Signature {
     pub(crate) fn prove(
         &self,
         facts: &Facts<'_>,
+        texts: &Result<Texts<'_>, Malformed>,
         settings: &Settings,
         timestamp: &str,
         secrets: &[Secret],
     ) -> Result<Proof, Rejection> {
         self.check_body_hash(facts).map_err(|Malformed| Rejection::BadSignature)?;
         self.check_topic(facts, settings).map_err(|Malformed| Rejection::BadSignature)?;
-        let texts = self.texts(facts).map_err(|Malformed| Rejection::NoSignature)?;
+        let texts = texts.as_ref().map_err(|Malformed| Rejection::NoSignature)?;
         if texts.is_empty() {
             return Err(Rejection::NoSignature);
         }
@@ -149,8 +158,7 @@ impl Signature {
         Err(Rejection::BadSignature)
     }
 
-    /// The texts that may hold a signature.
-    fn texts<'a>(&'a self, facts: &Facts<'a>) -> Result<SmallVec<[Cow<'a, str>; 1]>, Malformed> {
+    pub(crate) fn texts<'a>(&'a self, facts: &Facts<'a>) -> Result<Texts<'a>, Malformed> {
         let headers = &facts.request.headers;
         if self.numbered {
             let names = self.at.headers().flat_map(|name| (1..=NUMBERED_MAX).map(move |n| format!("{name}-{n}")));

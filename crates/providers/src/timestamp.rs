@@ -55,11 +55,15 @@ impl SignedTime {
 
     /// The text that was signed.
     pub(crate) fn text<'a>(&'a self, facts: &Facts<'a>) -> Result<Option<Cow<'a, str>>, Malformed> {
-        let Some(text) = self.at.text(facts)? else { return Ok(None) };
-        Ok(match text {
+        Ok(self.at.text(facts)?.and_then(|text| self.within(&text)))
+    }
+
+    /// As [`SignedTime::text`], of what stands at its place.
+    pub(crate) fn within<'a>(&'a self, text: &Cow<'a, str>) -> Option<Cow<'a, str>> {
+        match text {
             Cow::Borrowed(text) => self.list.items(text).next().map(Cow::Borrowed),
-            Cow::Owned(text) => self.list.items(&text).next().map(|item| Cow::Owned(item.to_owned())),
-        })
+            Cow::Owned(text) => self.list.items(text).next().map(|item| Cow::Owned(item.to_owned())),
+        }
     }
 
     /// A time as the provider would write it.

@@ -9,12 +9,13 @@ use http::{HeaderName, Method};
 use smallvec::SmallVec;
 
 use crate::facts::Facts;
-use crate::fields::Found;
+use crate::fields::{Found, Malformed};
 use crate::handshake::Ignore;
 use crate::kept;
 use crate::opened::Opened;
 use crate::rejection::Rejection;
 use crate::request::SignedRequest;
+use crate::signature::Texts;
 use crate::sources::Source;
 
 /// Carries the operator's replay token.
@@ -73,10 +74,10 @@ pub fn verify(
         None if source.provider.opens_early => None,
         None => {
             let unopened = Facts::unopened(request, now_s);
-            let time = signed_time(source, &unopened);
-            let proof = prove(source, &unopened, time.as_deref(), secrets)?;
+            let given = Given::of(source, &unopened);
+            let proof = given.prove(source, &unopened, secrets)?;
             if !source.provider.times_in_body {
-                check_time(source, time.as_deref(), now_s)?;
+                check_time(source, given.time.as_deref(), now_s)?;
             }
             Some(proof)
         }
@@ -95,7 +96,7 @@ pub fn verify(
     let proof = match proof {
         Some(proof) => proof,
         None if source.provider.definition.signature.each => prove_each(source, each(), secrets)?,
-        None => prove(source, &whole, signed_time(source, &whole).as_deref(), secrets)?,
+        None => Given::of(source, &whole).prove(source, &whole, secrets)?,
     };
     if !is_replay && (source.provider.opens_early || source.provider.times_in_body) {
         check_time(source, signed_time(source, &whole).as_deref(), now_s)?;
@@ -141,9 +142,30 @@ fn signed_time<'a>(source: &'a Source, facts: &Facts<'a>) -> Option<Cow<'a, str>
     source.provider.definition.timestamp.as_ref()?.text(facts).ok()?
 }
 
-fn prove(source: &Source, facts: &Facts<'_>, time: Option<&str>, secrets: &[Secret]) -> Result<Proof, Rejection> {
-    let time = if source.provider.signs_time { time.ok_or(Rejection::NoSignature)? } else { "" };
-    source.provider.definition.signature.prove(facts, &source.settings, time, secrets)
+/// What a delivery says of its signature, read once where both stand in one text.
+struct Given<'a> {
+    signatures: Result<Texts<'a>, Malformed>,
+    time: Option<Cow<'a, str>>,
+}
+
+impl<'a> Given<'a> {
+    fn of(source: &'a Source, facts: &Facts<'a>) -> Self {
+        let definition = &source.provider.definition;
+        let signatures = definition.signature.texts(facts);
+        let time = match (&definition.timestamp, &signatures) {
+            (Some(time), Ok(texts)) if source.provider.times_beside_signature => {
+                texts.first().and_then(|text| time.within(text))
+            }
+            (Some(_) | None, Ok(_) | Err(Malformed)) => signed_time(source, facts),
+        };
+        Self { signatures, time }
+    }
+
+    fn prove(&self, source: &Source, facts: &Facts<'_>, secrets: &[Secret]) -> Result<Proof, Rejection> {
+        let provider = &source.provider;
+        let time = if provider.signs_time { self.time.as_deref().ok_or(Rejection::NoSignature)? } else { "" };
+        provider.definition.signature.prove(facts, &self.signatures, &source.settings, time, secrets)
+    }
 }
 
 fn prove_each<'a>(
@@ -153,7 +175,7 @@ fn prove_each<'a>(
 ) -> Result<Proof, Rejection> {
     let mut proof = Err(Rejection::NoSignature);
     for facts in each {
-        proof = Ok(prove(source, &facts, signed_time(source, &facts).as_deref(), secrets)?);
+        proof = Ok(Given::of(source, &facts).prove(source, &facts, secrets)?);
     }
     proof
 }
