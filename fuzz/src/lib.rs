@@ -52,6 +52,14 @@ pub fn deliveries(data: &[u8]) {
     assert!(!matches!(verified, Ok(Verified::Events(_))), "taken with another secret: {verified:?}");
 }
 
+/// The fields of a body, wherever it came from.
+///
+/// # Panics
+/// Where `serde_json` refuses what we take, takes what we refuse, or finds something else in it.
+pub fn json(body: &[u8]) {
+    json::compare(&Bytes::copy_from_slice(body));
+}
+
 /// The identity of what is proven: the same each time, within the ledger's limits, and each event of a delivery once; and what
 /// is read out of its body, as `serde_json` reads it.
 pub fn identity(data: &[u8]) {

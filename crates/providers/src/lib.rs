@@ -14,8 +14,6 @@ mod explain;
 mod facts;
 mod fetched_key;
 mod fields;
-#[cfg(test)]
-mod fields_against_serde;
 mod handshake;
 mod id_rule;
 mod instant;
