@@ -88,3 +88,30 @@ impl Event<'_> {
         &self.data.object
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &str =
+        r#"{"id":"evt_1","type":"a.updated","created":2,"data":{"object":{"id":"sub_1","object":"subscription"}}}"#;
+
+    fn invocation(secret: &str) -> String {
+        let mut mac: Hmac<Sha256> = Hmac::new_from_slice(secret.as_bytes()).unwrap();
+        mac.update(format!("1.{BODY}").as_bytes());
+        let signature = format!("t=1,v1={}", hex::encode(mac.finalize().into_bytes()));
+        let headers = serde_json::json!({ "content-type": "application/json", "stripe-signature": signature });
+        serde_json::json!({ "headers": headers, "body": BODY }).to_string()
+    }
+
+    #[test]
+    fn a_delivery_is_read_where_its_signature_fits_and_nowhere_else() {
+        let verifier = Verifier::new("whsec_1").unwrap();
+        assert!(verifier.verify(invocation("whsec_2").as_bytes()).is_err());
+        let invocation = invocation("whsec_1");
+        let delivery = verifier.verify(invocation.as_bytes()).unwrap();
+        let event = delivery.event().unwrap();
+        assert_eq!((event.id, event.object().kind, event.object().id), ("evt_1", "subscription", "sub_1"));
+        assert_eq!(delivery.kept_headers(), r#"{"content-type":"application/json"}"#);
+    }
+}

@@ -13,16 +13,16 @@ use crate::spread::{Spread, micros};
 pub(super) fn report(ready: &[Ready], floors: &Floors, traffic: &[(Subject, Traffic)], options: &Options) -> Report {
     let title = format!("{MANY} environments at once");
     let aims = aims(ready, floors);
-    let tables = vec![
+    let mut tables = vec![
         one(ready),
         many(ready, title.clone(), |ready| &ready.measured.many),
         many(ready, format!("{title}, where commits are not waited for"), |ready| &ready.measured.many_not_waiting),
         cold(ready),
         the_floors(floors),
         wire(traffic),
-        reachable(&aims),
-        against_bare(ready),
     ];
+    tables.extend(reachable(&aims));
+    tables.push(against_bare(ready));
     let notes = vec![format!(
         "{} rounds by turns, of {} requests with one environment and {} with {MANY}; {} cold starts of each. Functions, Postgres and the \
          harness, which is sender, Runtime API and queue in one, share this machine's processors.",

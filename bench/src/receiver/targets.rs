@@ -64,8 +64,8 @@ fn eight(whose: &str, pair: Pair<'_>, theirs: &Measured, limit: f64) -> [Aim; 3]
     ]
 }
 
-/// What could be reached of the targets that are missed, by the program that does nothing but what all have to.
-pub(super) fn reachable(aims: &[Aim]) -> Table {
+/// What could be reached of the targets that are missed, by the program that does nothing but what all have to. `None` where none is.
+pub(super) fn reachable(aims: &[Aim]) -> Option<Table> {
     let row = |Aim { target, bare }: &Aim| {
         let cells = vec![
             Cell::Number(target.limit, 2),
@@ -74,11 +74,9 @@ pub(super) fn reachable(aims: &[Aim]) -> Table {
         ];
         (target.what.clone(), cells)
     };
-    Table {
-        title: "the targets that are missed, and what the bare exchanges have of them".to_owned(),
-        head: vec!["wanted", "hookledger", "the bare exchanges"],
-        rows: aims.iter().filter(|aim| !aim.target.is_reached()).map(row).collect(),
-    }
+    let rows: Vec<_> = aims.iter().filter(|aim| !aim.target.is_reached()).map(row).collect();
+    let title = "the targets that are missed, and what the bare exchanges have of them".to_owned();
+    (!rows.is_empty()).then(|| Table { title, head: vec!["wanted", "hookledger", "the bare exchanges"], rows })
 }
 
 /// How many times what the bare exchanges have.
@@ -155,4 +153,22 @@ fn first(starts: &[Cold]) -> Vec<f64> {
 fn p50_of_parts(floor: &Measured, floors: &Floors) -> Vec<f64> {
     let parts = floor.one.iter().zip(&floors.pgbench_one).zip(&floors.queue_us);
     parts.map(|((run, claim), queue_us)| run.p50_us + claim.latency_ms * 1e3 + queue_us).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_bare_exchanges_have_is_shown_of_each_target_that_is_missed() {
+        let measured = |memory_mb| Measured { memory_mb: vec![memory_mb], ..Measured::default() };
+        let pair = Pair { ours: &measured(3.0), bare: &measured(1.0) };
+        let first = |m: &Measured| m.memory_mb[0];
+        let reached = pair.at_most("a", 3.5, first);
+        assert!(reachable(&[reached]).is_none());
+        let missed = [pair.at_most("b", 2.0, first), pair.at_least("c", 4.0, first), alone("d", 5.0, Limit::AtMost, 1.0)];
+        let table = reachable(&missed).unwrap().to_string();
+        let rows = "| b | 2.00 | 3.00 | 1.00 |\n| c | 4.00 | 3.00 | 1.00 |\n| d | 1.00 | 5.00 | – |\n";
+        assert!(table.ends_with(rows), "{table}");
+    }
 }
