@@ -1,25 +1,22 @@
 //! `cargo xtask demo`, as a person and as a program would use it.
 
+mod running;
+
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use running::Running;
 use serde_json::{Deserializer, Value};
 
 /// `--keep` leaves it running, so what it started can be looked at before and after the interrupt.
 #[test]
 fn each_event_has_its_one_effect_and_an_interrupt_stops_everything() {
-    let mut demo = Command::new(env!("CARGO_BIN_EXE_xtask"))
-        .args(["demo", "--json", "--keep"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let errors = BufReader::new(demo.stderr.take().unwrap());
+    let mut demo = Running::start(Command::new(env!("CARGO_BIN_EXE_xtask")).args(["demo", "--json", "--keep"]));
+    let errors = BufReader::new(demo.0.stderr.take().unwrap());
     let said: Vec<_> =
         errors.lines().map_while(Result::ok).take_while(|line| !line.contains("Ctrl-C stops it all")).collect();
-    let mut output = Deserializer::from_reader(demo.stdout.take().unwrap()).into_iter::<Value>();
+    let mut output = Deserializer::from_reader(demo.0.stdout.take().unwrap()).into_iter::<Value>();
     let report = output.next().unwrap_or_else(|| panic!("no report, but: {}", said.join("\n"))).unwrap();
 
     assert_eq!(report["complaints"], Value::Array(Vec::new()));
@@ -31,8 +28,7 @@ fn each_event_has_its_one_effect_and_an_interrupt_stops_everything() {
 
     let addresses = ["webhooks", "queue", "database"].map(|name| address(report["urls"][name].as_str().unwrap()));
     assert!(addresses.iter().all(|address| TcpStream::connect(address).is_ok()), "{addresses:?}");
-    kill_process(Pid::from_child(&demo), Signal::INT).unwrap();
-    assert_eq!(demo.wait().unwrap().code(), Some(130));
+    assert_eq!(demo.interrupt(), Some(130));
     assert!(addresses.iter().all(|address| TcpStream::connect(address).is_err()), "{addresses:?}");
 }
 
