@@ -42,9 +42,15 @@ async fn a_deleted_subscription_is_canceled_and_stays_so() {
     let mut ground = Ground::new("order_deleted").await;
     ground.claim(&subscription("gone", 5, "team", Lifecycle::Deleted, "")).await;
     ground.claim(&subscription("late", 9, "plus", Lifecycle::Updated, "")).await;
+    ground.claim(&subscription("reborn", 9, "starter", Lifecycle::Created, "")).await;
     let mut worker = ground.worker(ROUTES);
-    deliver(&mut worker, &["gone", "late"]).await;
+    // Each by itself: in one batch the guard sees them all before the first is applied.
+    for id in ["gone", "late", "reborn"] {
+        assert_eq!(deliver(&mut worker, &[id]).await, [""; 0]);
+    }
     ground.check_read(SUBSCRIPTION, "(team,canceled)").await;
+    let outcomes = "(gone,applied) (late,stale) (reborn,stale)";
+    ground.check_read("SELECT event_id, outcome FROM webhook_event ORDER BY 1", outcomes).await;
 }
 
 #[tokio::test]
