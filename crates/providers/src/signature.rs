@@ -145,8 +145,10 @@ impl Signature {
             return proofs.next().ok_or(Rejection::BadSignature);
         }
         let algorithm = self.algorithm_for(facts).map_err(|Malformed| Rejection::NoSignature)?;
-        let signatures: SmallVec<[Decoded; 2]> =
-            texts.iter().flat_map(|text| self.list.items(text)).filter_map(|item| self.encoding.decode(item)).collect();
+        let mut signatures = SmallVec::<[Decoded; 2]>::new();
+        for text in texts {
+            signatures.extend(self.list.items(text).filter_map(|item| self.encoding.decode(item)));
+        }
         for template in &self.signed {
             let parts = template.fill(facts, settings, timestamp).map_err(|Malformed| Rejection::NoSignature)?;
             let parts = parts.ok_or(Rejection::NoSignature)?;

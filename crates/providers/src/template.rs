@@ -62,6 +62,8 @@ impl Template {
     }
 
     /// The parts in order; `None` where one is missing.
+    // Else they are put together in one place and moved to another.
+    #[inline(always)]
     pub(crate) fn fill<'a>(
         &'a self,
         facts: &Facts<'a>,
