@@ -1,5 +1,6 @@
 //! Running cargo from a program that cargo itself runs.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::place::{root, setting};
@@ -12,9 +13,14 @@ pub fn cargo() -> Command {
     command
 }
 
-/// A `cargo lambda` command in the repository's root, of the version that is pinned.
+/// A `cargo lambda` command in the repository's root, of the version that is pinned. For another architecture it links with the zig
+/// that was installed beside it, which it looks for on the path.
 pub fn cargo_lambda() -> anyhow::Result<Command> {
-    let mut command = Command::new(venv()?.program("cargo-lambda"));
+    let program = venv()?.program("cargo-lambda");
+    let beside = program.parent().map(PathBuf::from);
+    let path = setting("PATH").unwrap_or_default();
+    let mut command = Command::new(&program);
+    command.env("PATH", std::env::join_paths(beside.into_iter().chain(std::env::split_paths(&path)))?);
     forget_our_package(&mut command).current_dir(root()).arg("lambda");
     Ok(command)
 }
