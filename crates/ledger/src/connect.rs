@@ -11,7 +11,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, NoTls, Socket};
 
-use crate::tls;
+use crate::tls::{CaError, VerifyFull};
 
 /// Name look-up, TCP, TLS and authentication together. Slack waits 3 s for its answer, and spilling the event has to fit too.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -70,9 +70,9 @@ pub async fn connect(config: &DatabaseConfig) -> Result<Client, ConnectError> {
     let mut postgres = parse(&config.url)?;
     match &config.tls {
         Tls::VerifyFull { ca_pem } => {
-            let connector = tls::connector(ca_pem.as_deref(), postgres.get_hosts())?;
             postgres.ssl_mode(SslMode::Require);
-            open(&postgres, connector).await
+            let hosts = postgres.get_hosts().to_vec();
+            open(&postgres, VerifyFull { ca_pem: ca_pem.as_deref(), hosts }).await
         }
         Tls::Disable => {
             if postgres.get_ssl_mode() != SslMode::Require {
@@ -120,6 +120,10 @@ where
 }
 
 fn classify(error: tokio_postgres::Error) -> ConnectError {
+    if error.source().is_some_and(|cause| cause.is::<CaError>()) {
+        let words = error.to_string();
+        return ConnectError::CaCertificates(error.into_source().unwrap_or_else(|| words.into()));
+    }
     if let Some(answer) = error.as_db_error() {
         return match answer.code() {
             &SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {

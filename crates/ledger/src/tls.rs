@@ -4,10 +4,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use native_tls::{Certificate, Protocol, TlsConnector};
-use postgres_native_tls::MakeTlsConnector;
+use postgres_native_tls::{MakeTlsConnector, TlsStream};
+use tokio_postgres::Socket;
 use tokio_postgres::config::Host;
-
-use crate::connect::ConnectError;
+use tokio_postgres::tls::MakeTlsConnect;
 
 /// Roots of RDS and Aurora: each region has three of its own, under a `# region` line. See `certs/README.md`.
 const RDS_ROOTS: &str = include_str!("../certs/rds.pem");
@@ -21,7 +21,33 @@ type Kept = (Option<Vec<u8>>, Vec<Host>, MakeTlsConnector);
 /// Made once for a place: a reconnection, after a freeze for instance, must not read the system's roots again.
 static KEPT: Mutex<Option<Kept>> = Mutex::new(None);
 
-pub(crate) fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, ConnectError> {
+/// Why nobody can be trusted.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CaError {
+    #[error("no certificate in PEM form")]
+    None,
+    #[error("OpenSSL cannot use the certificates")]
+    Unusable(#[from] native_tls::Error),
+}
+
+/// A connector that is made once the server has taken the connection: a new server process gets ready for us meanwhile.
+pub(crate) struct VerifyFull<'a> {
+    pub(crate) ca_pem: Option<&'a [u8]>,
+    pub(crate) hosts: Vec<Host>,
+}
+
+impl MakeTlsConnect<Socket> for VerifyFull<'_> {
+    type Stream = TlsStream<Socket>;
+    type TlsConnect = postgres_native_tls::TlsConnector;
+    type Error = CaError;
+
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Self::TlsConnect, CaError> {
+        let mut connector = connector(self.ca_pem, &self.hosts)?;
+        Ok(MakeTlsConnect::<Socket>::make_tls_connect(&mut connector, domain)?)
+    }
+}
+
+fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, CaError> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     match &*kept {
         Some((pem, for_hosts, connector)) if pem.as_deref() == ca_pem && for_hosts == hosts => Ok(connector.clone()),
@@ -35,7 +61,7 @@ pub(crate) fn connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTls
 
 /// The system's roots are not trusted: any of some 140 authorities could vouch for the database. native-tls reads them all the
 /// same before it leaves them out (140 of the 185 million instructions of a cold start over TLS).
-fn new_connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, ConnectError> {
+fn new_connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnector, CaError> {
     let roots = match ca_pem {
         Some(pem) => certificates(pem)?,
         None => amazon_roots(hosts)?,
@@ -45,21 +71,18 @@ fn new_connector(ca_pem: Option<&[u8]>, hosts: &[Host]) -> Result<MakeTlsConnect
     for root in roots {
         builder.add_root_certificate(root);
     }
-    Ok(MakeTlsConnector::new(builder.build().map_err(|error| ConnectError::CaCertificates(error.into()))?))
+    Ok(MakeTlsConnector::new(builder.build()?))
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, ConnectError> {
-    match Certificate::stack_from_pem(pem) {
-        // Trusting nothing is safe, but the refusal that follows would name the wrong culprit.
-        Ok(none) if none.is_empty() => Err(ConnectError::CaCertificates("no certificate in PEM form".into())),
-        Ok(some) => Ok(some),
-        Err(error) => Err(ConnectError::CaCertificates(error.into())),
-    }
+fn certificates(pem: &[u8]) -> Result<Vec<Certificate>, CaError> {
+    let roots = Certificate::stack_from_pem(pem)?;
+    // Trusting nothing is safe, but the refusal that follows would name the wrong culprit.
+    if roots.is_empty() { Err(CaError::None) } else { Ok(roots) }
 }
 
 /// Every region's roots take 3 ms to parse, one region's a quarter of one, and a certificate of one region is never right for
 /// another. So the host name chooses.
-fn amazon_roots(hosts: &[Host]) -> Result<Vec<Certificate>, ConnectError> {
+fn amazon_roots(hosts: &[Host]) -> Result<Vec<Certificate>, CaError> {
     let mut roots = certificates(AMAZON_TRUST_ROOTS.as_bytes())?;
     for host in hosts {
         if let Host::Tcp(name) = host

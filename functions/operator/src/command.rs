@@ -36,7 +36,7 @@ async fn answer(asked: Asked) -> Result<Value> {
     let env = Env::process();
     let config = DatabaseSettings::read(&env)?.resolve(&Vault::new()).await?;
     let queue = match env.optional("QUEUE_URL")? {
-        Some(url) => Some(Queue::new(hookledger_queue::Client::of_function()?, url)),
+        Some(url) => Some(Queue::new(hookledger_queue::Client::of_function().await?, url)),
         None => None,
     };
     let mut place = Place { ledger: Ledger::new(config, ANSWER_WITHIN), queue };

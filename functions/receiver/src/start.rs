@@ -11,11 +11,11 @@ use crate::receive::{CLAIM_WITHIN, Receiver};
 
 impl Receiver {
     pub async fn start(env: &Env) -> Result<Self> {
+        let sqs = Client::of_function();
         let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
         let database = DatabaseSettings::read(env)?;
         let secrets = SecretStore::load(&sources, env, Vault::new(), secrets_ttl_s(env)?, now());
         let vault = Vault::new();
-        let sqs = async { Client::of_function() };
         let (ledger, sqs, secrets, replay_token) =
             tokio::join!(open_ledger(database, CLAIM_WITHIN), sqs, secrets, replay_token(env, &vault));
         let sqs = sqs?;

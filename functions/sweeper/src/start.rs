@@ -8,8 +8,8 @@ use crate::sweep::{SWEEP_WITHIN, Sweeper};
 
 impl Sweeper {
     pub async fn start(env: &Env) -> Result<Self> {
+        let sqs = Client::of_function();
         let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
-        let sqs = async { Client::of_function() };
         let (ledger, sqs) = tokio::join!(open_ledger(DatabaseSettings::read(env)?, SWEEP_WITHIN), sqs);
         let sqs = sqs?;
         Ok(Self {

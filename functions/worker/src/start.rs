@@ -14,8 +14,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(4);
 
 impl Worker {
     pub async fn start(env: &Env) -> Result<Self> {
+        let sqs = Client::of_function();
         let (sources, queues) = (load_sources(env)?, Queues::read(env)?);
-        let sqs = async { Client::of_function() };
         let (ledger, sqs) = tokio::join!(open_ledger(DatabaseSettings::read(env)?, ANSWER_WITHIN), sqs);
         let sqs = sqs?;
         let urls = std::iter::once(queues.event).chain(queues.spill);
