@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, bail};
 
-use crate::place::setting;
+use crate::place::{on_path, setting};
 use crate::step::run_for_output;
 
 /// Everything that building and running the functions needs.
@@ -99,9 +99,7 @@ fn answers(program: &str, argument: &str) -> bool {
 
 /// On PATH, or where Debian keeps what only root's PATH leads to.
 fn is_there(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
-    folders.any(|folder| folder.join(program).is_file())
+    on_path(program).is_some() || Path::new("/usr/sbin").join(program).is_file()
 }
 
 fn run(program: &str, arguments: &[&str]) -> anyhow::Result<Output> {

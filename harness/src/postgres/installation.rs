@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::place::setting;
+use crate::place::{on_path, setting};
 use crate::venv::venv;
 use crate::watchdog::{Service, ServiceOptions, Signal};
 
@@ -62,7 +62,7 @@ fn copy(installed: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
 
 /// `psql`, for cleaning up in a server that is not ours.
 pub(super) fn psql() -> anyhow::Result<PathBuf> {
-    let bin = match on_path("psql").or_else(on_this_machine) {
+    let bin = match on_path("psql").and_then(folder_of).or_else(on_this_machine) {
         Some(bin) if bin.join("psql").exists() => bin,
         Some(_) | None => venv()?.postgres()?.join("bin"),
     };
@@ -75,14 +75,12 @@ pub(super) fn typed_psql() -> anyhow::Result<String> {
 }
 
 fn on_this_machine() -> Option<PathBuf> {
-    on_path("postgres").or_else(in_a_usual_place)
+    on_path("postgres").and_then(folder_of).or_else(in_a_usual_place)
 }
 
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.exists())?;
-    // A link on PATH does not mean that the neighbours are linked too.
-    Some(found.canonicalize().ok()?.parent()?.to_path_buf())
+/// Of a program with its neighbours: that one is linked to from PATH does not mean that they are too.
+fn folder_of(program: PathBuf) -> Option<PathBuf> {
+    Some(program.canonicalize().ok()?.parent()?.to_path_buf())
 }
 
 fn in_a_usual_place() -> Option<PathBuf> {
