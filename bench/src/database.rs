@@ -1,6 +1,6 @@
 //! A migrated ledger on a Postgres of our own, which is as durable as in production.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use hookledger_core::Secret;
@@ -60,7 +60,17 @@ impl Commits {
             Self::NotWaitedFor => "off",
         };
         client.batch_execute(&format!("ALTER SYSTEM SET synchronous_commit = {value}")).await?;
-        Ok(client.batch_execute("SELECT pg_reload_conf()").await?)
+        client.batch_execute("SELECT pg_reload_conf()").await?;
+        // The server's main process tells the sessions of it, when it gets to it.
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let set: String = client.query_one("SHOW synchronous_commit", &[]).await?.get(0);
+            if set == value {
+                return Ok(());
+            }
+            ensure!(Instant::now() < deadline, "synchronous_commit stays {set}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 }
 

@@ -50,7 +50,7 @@ impl Session {
         }
         let ledger = Ledger::new(self.database().await?, ANSWER_WITHIN);
         let queue = match self.env.optional("QUEUE_URL")? {
-            Some(url) => Some(Queue::new(Client::new(&aws::as_a_function().await?), url)),
+            Some(url) => Some(Queue::new(Client::new(aws::as_a_function().await?), url)),
             None => None,
         };
         Ok(Reach::here(Place { ledger, queue }))

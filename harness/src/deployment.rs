@@ -19,7 +19,8 @@ use crate::lambda::{Function, FunctionOptions, Mapping};
 pub const STRIPE_SECRET: &str = "whsec_of_the_harness_0123456789";
 
 /// What a function has in its environment that the others have not, as in the template.
-const OWN_VARIABLES: [(&str, &[(&str, &str)]); 1] = [("receiver", &[("SSL_CERT_FILE", "/dev/null")])];
+const OWN_VARIABLES: [(&str, &[(&str, &str)]); 1] =
+    [("receiver", &[("SSL_CERT_FILE", "/dev/null"), ("DATABASE_PREPARED_STATEMENTS", "on")])];
 
 const SOURCES: &str = "[stripe]\nprovider = \"stripe\"\nsecrets = [\"env:STRIPE_WEBHOOK_SECRET\"]\n";
 
@@ -189,7 +190,8 @@ pub async fn turn_back(database: &Client, seconds: u32) -> anyhow::Result<u64> {
 mod tests {
     use super::*;
 
-    /// The variables of a function in the template whose value is written there, and not made of the stack's.
+    /// The variables of a function in the template whose value is written there, and not made of the stack's. The harness's way to the
+    /// database has no pooler on it.
     fn written(function: &str) -> Vec<(String, String)> {
         let template = include_str!("../../infra/template.yaml");
         let name = format!("FunctionName: !Sub ${{AWS::StackName}}-{function}\n");
@@ -197,7 +199,10 @@ mod tests {
         let resource = resource.split("\n\n").next().unwrap();
         let variables = resource.split_once("        Variables:\n").map_or("", |(_, variables)| variables);
         let pairs = variables.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        let pairs = pairs.filter_map(|line| line.split_once(": ")).filter(|(_, value)| !value.starts_with('!'));
+        let pairs = pairs.filter_map(|line| line.split_once(": ")).filter_map(|(name, value)| {
+            let directly = value.strip_prefix("!If [ReachesDatabaseItself, '").and_then(|rest| rest.split('\'').next());
+            Some((name, directly.or_else(|| (!value.starts_with('!')).then_some(value))?))
+        });
         pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 

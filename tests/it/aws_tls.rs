@@ -49,7 +49,7 @@ impl Sqs {
     /// Sends one key at a time.
     async fn sent(&self, keys: usize, roots: &Roots) -> Enqueued {
         let endpoint = format!("https://localhost:{}", self.port);
-        let queue = Queue::new(Client::new(&crate::queue::aws(&endpoint, roots)), format!("{endpoint}/0/q"));
+        let queue = Queue::new(Client::new(crate::queue::aws(&endpoint, roots)), format!("{endpoint}/0/q"));
         let mut all = Enqueued::default();
         for n in 0..keys {
             let key =

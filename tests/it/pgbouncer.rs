@@ -206,6 +206,25 @@ async fn eight_clients_over_two_sessions_claim_each_event_once() {
 }
 
 #[tokio::test]
+async fn a_prepared_claim_that_the_session_does_not_know_is_made_without() {
+    let bouncer = Bouncer::start(1).await;
+    let watcher = connect(&bouncer.config(PASSWORD)).await.unwrap();
+    let mut receiver = bouncer.ledger().preparing();
+    let mut prepared = Vec::new();
+    for n in 0..6 {
+        let key = event(&format!("event {n}"));
+        assert_eq!(receiver.claim(&[key], ClaimMode::Enforce).await.unwrap(), [Claim::New]);
+        let left = left_in_the_session(&watcher).await;
+        prepared.push(left.iter().filter(|line| line.starts_with("prepared")).count());
+        if n == 2 {
+            // What a client sees whose transaction meets another session.
+            watcher.batch_execute("DEALLOCATE ALL").await.unwrap();
+        }
+    }
+    assert_eq!(prepared, [0, 1, 1, 0, 0, 0], "the first is unnamed, and after the failure all are");
+}
+
+#[tokio::test]
 async fn a_wrong_password_is_refused_as_such() {
     let bouncer = Bouncer::start(1).await;
     let error = connect(&bouncer.config("wrong")).await.map(|_| "a connection").unwrap_err();

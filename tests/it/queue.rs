@@ -20,7 +20,7 @@ use hookledger_queue::{Client, Enqueued, Message, Queue, SpillError, SpillQueue,
 use sha2::{Digest, Sha256};
 
 pub(crate) fn client(endpoint: &str) -> Client {
-    Client::new(&aws(endpoint, &Roots::Amazon))
+    Client::new(aws(endpoint, &Roots::Amazon))
 }
 
 /// As a test's user at an emulator.

@@ -20,21 +20,31 @@ use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tower_service::Service;
 
+use crate::connection::Connection;
 use crate::roots::{Roots, RootsError};
 
 /// For the handshake of TCP. That of TLS counts to the call's own time.
 const CONNECT_MAX: Duration = Duration::from_millis(500);
 /// Older ones are likelier to have been closed by the other side; a call that meets such a one is tried again.
-const IDLE_MAX: Duration = Duration::from_secs(60);
+pub(crate) const IDLE_MAX: Duration = Duration::from_secs(60);
 
 /// A clone shares its connections.
 #[derive(Clone)]
-pub struct Connector<C = HttpConnector>(Client<HttpsConnector<C>, SdkBody>);
+pub struct Connector<C = HttpConnector> {
+    client: Client<HttpsConnector<C>, SdkBody>,
+    https: HttpsConnector<C>,
+}
 
 impl Connector {
     /// Keeps connections for the next call.
     pub fn new(roots: &Roots) -> Result<Self, RootsError> {
-        Ok(Self(builder().build(HttpsConnector::with_connector(tcp(), roots.tls()?)?)))
+        let https = HttpsConnector::with_connector(tcp(), roots.tls()?)?;
+        Ok(Self { client: builder().build(https.clone()), https })
+    }
+
+    /// One to `server`, of which the path does not matter.
+    pub fn connection(&self, server: Uri) -> Connection {
+        Connection::new(self.https.clone(), server)
     }
 
     /// A connection for each call: for calls so rare that one which was kept would be dead.
@@ -51,7 +61,7 @@ where
     /// As [`Connector::without_reuse`], by another way than straight to the server.
     pub fn without_reuse_over(tcp: C, roots: &Roots) -> Result<Self, RootsError> {
         let https = HttpsConnector::with_connector(tcp, roots.tls()?)?;
-        Ok(Self(builder().pool_max_idle_per_host(0).build(https)))
+        Ok(Self { client: builder().pool_max_idle_per_host(0).build(https.clone()), https })
     }
 }
 
@@ -75,7 +85,7 @@ where
     HttpsConnector<C>: Connect + Clone + Send + Sync + 'static,
 {
     fn call(&self, request: Request) -> HttpConnectorFuture {
-        let client = self.0.clone();
+        let client = self.client.clone();
         HttpConnectorFuture::new(async move {
             let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
             let response = client.request(request).await.map_err(failure)?;

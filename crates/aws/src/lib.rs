@@ -3,10 +3,12 @@
 //! Invariants: TLS is OpenSSL's, as Postgres's is, so that a function carries one such library; a server is trusted under the
 //! roots that are named here and no others; no call takes longer than [`OPERATION_MAX`], whatever the network does.
 
+mod connection;
 mod connector;
 mod identity;
 mod roots;
 
+pub use connection::Connection;
 pub use connector::Connector;
 pub use identity::{ATTEMPT_MAX, Aws, OPERATION_MAX, credentials};
 pub use roots::{Roots, RootsError};

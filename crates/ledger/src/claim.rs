@@ -81,7 +81,7 @@ impl Ledger {
             (&QUEUE_PATIENCE_S as _, Type::FLOAT8),
             (&observe as _, Type::BOOL),
         ];
-        self.query("claim an event", CLAIM, &params).await
+        self.claim_by("claim an event", CLAIM, &params).await
     }
 
     async fn call_for_each(&mut self, order: &[(usize, &VerifiedEvent)], observe: bool) -> Result<Answer, LedgerError> {

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use hookledger_core::{InvalidName, UnknownWord};
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, SqlState};
 
 use crate::connect::ConnectError;
 
@@ -51,4 +51,13 @@ pub(crate) fn connection_is_lost(error: &tokio_postgres::Error) -> bool {
         Some(db) => db.code().code().starts_with("57P"),
         None => error.is_closed() || error.source().is_some_and(|s| s.is::<std::io::Error>()),
     }
+}
+
+/// Whether a name of ours means nothing to this session of the server, or something else: there is a pooler on the way, which shares
+/// sessions among clients. Nothing was done.
+pub(crate) fn statement_is_another_s(error: &tokio_postgres::Error) -> bool {
+    let code = error.code();
+    [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT, SqlState::PROTOCOL_VIOLATION]
+        .iter()
+        .any(|meant| code == Some(meant))
 }

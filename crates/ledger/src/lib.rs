@@ -22,6 +22,7 @@ mod purge;
 mod rearm;
 mod retention;
 mod rows;
+mod session;
 mod settle;
 mod show;
 mod statements;

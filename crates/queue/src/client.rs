@@ -1,17 +1,14 @@
 //! The SQS client, built once in init.
 
 use std::panic::resume_unwind;
-use std::sync::Arc;
 
 use hookledger_aws::{Aws, RootsError};
-
-use crate::send::Sender;
 
 /// The way to SQS. A clone shares its connections.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) sdk: aws_sdk_sqs::Client,
-    pub(crate) sender: Option<Arc<Sender>>,
+    pub(crate) aws: Aws,
 }
 
 impl Client {
@@ -19,10 +16,10 @@ impl Client {
     /// and read the roots takes milliseconds of a processor, for which everything else in init would wait.
     pub fn of_function() -> impl Future<Output = Result<Self, RootsError>> {
         let aws = tokio::task::spawn_blocking(|| Aws::of_function("SQS"));
-        async { Ok(Self::new(&aws.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()))?)) }
+        async { Ok(Self::new(aws.await.unwrap_or_else(|panicked| resume_unwind(panicked.into_panic()))?)) }
     }
 
-    pub fn new(aws: &Aws) -> Self {
-        Self { sdk: aws_sdk_sqs::Client::new(&aws.config), sender: Sender::new(aws).map(Arc::new) }
+    pub fn new(aws: Aws) -> Self {
+        Self { sdk: aws_sdk_sqs::Client::new(&aws.config), aws }
     }
 }

@@ -7,6 +7,7 @@ mod client;
 mod message;
 mod queue;
 mod send;
+mod sign;
 mod spill;
 mod visibility;
 

@@ -1,6 +1,8 @@
 //! The event queue: keys of ledger rows out. Invariant: [`Queue::enqueue`] accounts for every key it was given, as sent
 //! or as failed; the ledger is the outbox, so that what failed is sent again from there.
 
+use std::sync::Arc;
+
 use aws_sdk_sqs::error::{DisplayErrorContext, SdkError};
 use aws_sdk_sqs::types::{QueueAttributeName, SendMessageBatchRequestEntry};
 use hookledger_aws::{ATTEMPT_MAX, OPERATION_MAX};
@@ -8,6 +10,7 @@ use hookledger_core::EventRef;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::client::Client;
+use crate::send::Sender;
 
 /// Messages in one call: a limit of SQS.
 pub(crate) const BATCH_MAX: usize = 10;
@@ -17,6 +20,7 @@ pub(crate) const BATCH_MAX: usize = 10;
 pub struct Queue {
     pub(crate) client: Client,
     pub(crate) url: String,
+    sender: Option<Arc<Sender>>,
 }
 
 /// What became of the keys.
@@ -45,7 +49,8 @@ pub struct DepthError {
 
 impl Queue {
     pub fn new(client: Client, queue_url: String) -> Self {
-        Self { client, url: queue_url }
+        let sender = Sender::new(&client.aws, &queue_url).map(Arc::new);
+        Self { client, url: queue_url, sender }
     }
 
     /// Whether `arn` is this queue's, by the name that both end in.
@@ -108,7 +113,7 @@ impl Queue {
     async fn send(&self, key: &EventRef) -> Result<usize, Failure> {
         let body = body(key)?;
         let deadline = Instant::now() + OPERATION_MAX;
-        if let Some(sender) = &self.client.sender
+        if let Some(sender) = &self.sender
             && let Ok(Ok(())) = timeout(ATTEMPT_MAX, sender.send(&self.url, &body)).await
         {
             return Ok(1);

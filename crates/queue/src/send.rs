@@ -1,4 +1,4 @@
-//! `SendMessage`, the one call to SQS that each event costs, without the SDK's way around it: its signer, over its HTTP client.
+//! `SendMessage`, the one call to SQS that each event costs, without the SDK's way around it.
 //!
 //! Invariant: a call is tried here once, and whatever goes wrong with it is left to the SDK, which refreshes credentials, corrects
 //! a clock and tries again. So nothing has to be right here but the call that succeeds.
@@ -9,31 +9,26 @@ use std::time::Duration;
 
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsProvider};
-use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
-use aws_sigv4::sign::v4;
 use aws_smithy_async::time::SharedTimeSource;
-use aws_smithy_runtime_api::client::http::HttpConnector as _;
-use aws_smithy_runtime_api::http::Request;
-use aws_smithy_types::body::SdkBody;
-use aws_smithy_types::byte_stream::ByteStream;
 use aws_types::SdkConfig;
 use aws_types::service_config::ServiceConfigKey;
-use hookledger_aws::{Aws, Connector};
-use http::{HeaderValue, header};
+use bytes::Bytes;
+use hookledger_aws::{Aws, Connection};
+use http::{HeaderMap, Method, Request, Uri};
 use serde::Serialize;
 
-/// The headers that SQS reads, besides those that the signer adds.
-const CONTENT_TYPE: &str = "application/x-amz-json-1.0";
-const TARGET: (&str, &str) = ("x-amz-target", "AmazonSQS.SendMessage");
+use crate::sign::Signer;
+
 /// Credentials that last shorter than this are fetched anew.
 const CREDENTIALS_LEFT_MIN: Duration = Duration::from_secs(60);
 
+/// Sends to one queue.
 pub(crate) struct Sender {
-    connector: Connector,
-    endpoint: Option<String>,
+    connection: Connection,
+    host: String,
     region: String,
     provider: SharedCredentialsProvider,
-    credentials: Mutex<Option<Credentials>>,
+    signer: Mutex<Option<Signer>>,
     clock: SharedTimeSource,
 }
 
@@ -45,66 +40,43 @@ struct SendMessage<'a> {
 }
 
 impl Sender {
-    /// `None` where the configuration lacks what a call needs: the SDK will say so.
-    pub(crate) fn new(Aws { config, connector }: &Aws) -> Option<Self> {
+    /// `None` where the configuration lacks what a call needs, or says something unusual: the SDK knows what to do.
+    pub(crate) fn new(Aws { config, connector }: &Aws, queue_url: &str) -> Option<Self> {
+        let server: Uri = endpoint(config).as_deref().unwrap_or_else(|| origin(queue_url)).parse().ok()?;
+        let is_at_the_root = matches!(server.path(), "" | "/") && server.query().is_none();
         Some(Self {
-            connector: connector.clone(),
-            endpoint: endpoint(config),
+            host: is_at_the_root.then(|| host(&server))??,
+            connection: connector.connection(server),
             region: config.region()?.to_string(),
             provider: config.credentials_provider()?,
-            credentials: Mutex::default(),
+            signer: Mutex::default(),
             clock: config.time_source()?,
         })
     }
 
     pub(crate) async fn send(&self, queue_url: &str, message_body: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let credentials = self.credentials().await?;
-        let request = self.request(credentials, queue_url, message_body)?;
-        let response = self.connector.call(request).await?;
+        let body = Bytes::from(serde_json::to_vec(&SendMessage { queue_url, message_body })?);
+        let mut request = Request::new(body.clone().into());
+        *request.method_mut() = Method::POST;
+        *request.headers_mut() = self.sign(&body).await?;
+        let response = self.connection.ask(request).await?;
         let status = response.status();
-        // To its end, so that the connection can be used again.
-        ByteStream::new(response.into_body()).collect().await?;
         if status.as_u16() == 200 { Ok(()) } else { Err(format!("SQS answers {status}").into()) }
     }
 
-    fn request(
-        &self,
-        credentials: Credentials,
-        queue_url: &str,
-        message_body: &str,
-    ) -> Result<Request, Box<dyn Error + Send + Sync>> {
-        let url = format!("{}/", self.endpoint.as_deref().unwrap_or_else(|| origin(queue_url)).trim_end_matches('/'));
-        let body = serde_json::to_vec(&SendMessage { queue_url, message_body })?;
-        let identity = credentials.into();
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name("sqs")
-            .time(self.clock.now())
-            .settings(SigningSettings::default())
-            .build()?
-            .into();
-        let signed = [("content-type", CONTENT_TYPE), TARGET];
-        let to_sign = SignableRequest::new("POST", &url, signed.into_iter(), SignableBody::Bytes(&body))?;
-        let (instructions, _) = sign(to_sign, &params)?.into_parts();
-        let mut request = http::Request::post(&url).body(SdkBody::from(body))?;
-        instructions.apply_to_request_http1x(&mut request);
-        request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
-        request.headers_mut().insert(TARGET.0, HeaderValue::from_static(TARGET.1));
-        Ok(request.try_into()?)
-    }
-
-    async fn credentials(&self) -> Result<Credentials, Box<dyn Error + Send + Sync>> {
+    async fn sign(&self, body: &[u8]) -> Result<HeaderMap, Box<dyn Error + Send + Sync>> {
+        let now = self.clock.now();
         let lasts = |known: &Credentials| {
-            known.expiry().is_none_or(|at| at.duration_since(self.clock.now()).is_ok_and(|left| left > CREDENTIALS_LEFT_MIN))
+            known.expiry().is_none_or(|at| at.duration_since(now).is_ok_and(|left| left > CREDENTIALS_LEFT_MIN))
         };
-        let known = self.credentials.lock().unwrap_or_else(PoisonError::into_inner).clone().filter(lasts);
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let fresh = self.provider.provide_credentials().await?;
-        *self.credentials.lock().unwrap_or_else(PoisonError::into_inner) = Some(fresh.clone());
-        Ok(fresh)
+        let known = self.signer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut signer = match known.filter(|signer| lasts(signer.credentials())) {
+            Some(signer) => signer,
+            None => Signer::new(self.provider.provide_credentials().await?, self.region.clone(), self.host.clone()),
+        };
+        let headers = signer.headers(body, now)?;
+        *self.signer.lock().unwrap_or_else(PoisonError::into_inner) = Some(signer);
+        Ok(headers)
     }
 }
 
@@ -120,4 +92,41 @@ fn origin(queue_url: &str) -> &str {
     let host = queue_url.find("://").map_or(0, |at| at + 3);
     let end = queue_url.get(host..).and_then(|rest| rest.find('/')).map_or(queue_url.len(), |at| host + at);
     queue_url.get(..end).unwrap_or(queue_url)
+}
+
+/// As the `Host` header has it: with the port, unless it is the scheme's own.
+fn host(server: &Uri) -> Option<String> {
+    let own = match server.scheme_str()? {
+        "https" => 443,
+        "http" => 80,
+        _ => return None,
+    };
+    let port = server.port_u16().filter(|port| *port != own).map(|port| format!(":{port}")).unwrap_or_default();
+    Some(format!("{}{port}", server.host()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_has_a_port_where_it_is_not_the_usual_one() {
+        let host = |url: &str| host(&url.parse().unwrap());
+        for (url, expected) in [
+            ("https://sqs.eu-west-1.amazonaws.com", Some("sqs.eu-west-1.amazonaws.com")),
+            ("https://sqs.eu-west-1.amazonaws.com:443/", Some("sqs.eu-west-1.amazonaws.com")),
+            ("http://127.0.0.1:4566", Some("127.0.0.1:4566")),
+            ("http://[::1]:80/", Some("[::1]")),
+            ("ftp://127.0.0.1/", None),
+            ("/nowhere", None),
+        ] {
+            assert_eq!(host(url).as_deref(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn a_queue_is_where_its_url_says() {
+        assert_eq!(origin("https://sqs.eu-west-1.amazonaws.com/123/q"), "https://sqs.eu-west-1.amazonaws.com");
+        assert_eq!(origin("http://127.0.0.1:4566"), "http://127.0.0.1:4566");
+    }
 }

@@ -1,5 +1,5 @@
 //! Where the database is and who we are to it: `DATABASE_URL`, `DATABASE_SECRET_ARN`, `DATABASE_AUTH`, `DATABASE_TLS`,
-//! `DATABASE_CA_FILE`, `DATABASE_CA_PEM`.
+//! `DATABASE_CA_FILE`, `DATABASE_CA_PEM`, `DATABASE_PREPARED_STATEMENTS`.
 
 use std::path::PathBuf;
 
@@ -16,6 +16,8 @@ use crate::vault::{Vault, VaultError};
 pub struct DatabaseSettings {
     auth: Auth,
     tls: Tls,
+    /// Whether the way leads to the database itself, and through no pooler.
+    pub prepared_statements: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -57,7 +59,7 @@ struct Credentials {
 
 impl DatabaseSettings {
     pub fn read(env: &Env) -> Result<Self, DatabaseError> {
-        Ok(Self { auth: auth(env)?, tls: tls(env)? })
+        Ok(Self { auth: auth(env)?, tls: tls(env)?, prepared_statements: prepared_statements(env)? })
     }
 
     /// A token of IAM is good for a quarter of an hour and costs a signature, so each connection gets its own.
@@ -108,6 +110,14 @@ fn tls(env: &Env) -> Result<Tls, DatabaseError> {
         None | Some("verify-full") => Ok(Tls::VerifyFull { ca_pem: ca_pem(env)? }),
         Some("disable") => Ok(Tls::Disable),
         Some(_) => Err(EnvError::invalid("DATABASE_TLS", "verify-full or disable").into()),
+    }
+}
+
+fn prepared_statements(env: &Env) -> Result<bool, EnvError> {
+    match env.optional("DATABASE_PREPARED_STATEMENTS")?.as_deref() {
+        None | Some("off") => Ok(false),
+        Some("on") => Ok(true),
+        Some(_) => Err(EnvError::invalid("DATABASE_PREPARED_STATEMENTS", "on or off")),
     }
 }
 
@@ -218,6 +228,13 @@ mod tests {
         for weaker in ["require", "prefer", "verify-ca", "Disable", "false"] {
             assert_eq!(tls(weaker).unwrap_err().to_string(), "DATABASE_TLS must be verify-full or disable");
         }
+    }
+
+    #[test]
+    fn statements_are_prepared_where_that_is_asked_for() {
+        let prepared = |value: &str| prepared_statements(&env(&[("DATABASE_PREPARED_STATEMENTS", value)]));
+        assert_eq!((prepared(""), prepared("off"), prepared("on")), (Ok(false), Ok(false), Ok(true)));
+        assert_eq!(prepared("true").unwrap_err().to_string(), "DATABASE_PREPARED_STATEMENTS must be on or off");
     }
 
     #[test]

@@ -16,7 +16,11 @@ pub async fn open_ledger(settings: DatabaseSettings, answer_within: Duration) ->
     let vault = Vault::new();
     let config = settings.resolve(&vault).await?;
     let source = Arc::new((settings, vault));
+    let prepares = source.0.prepared_statements;
     let mut ledger = Ledger::new(config, answer_within).reconfigured(source.0.anew(), reconfigure(source));
+    if prepares {
+        ledger = ledger.preparing();
+    }
     if let Err(error) = ledger.warm().await {
         error!("{}", error_chain(&error));
     }

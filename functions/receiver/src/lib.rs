@@ -3,10 +3,11 @@
 //! Invariant: 200 is answered only when the event is committed in the ledger or accepted by the spill queue.
 
 mod answer;
+mod gateway;
 mod receive;
 mod report;
 mod request;
 mod start;
 
-pub use answer::Answered;
+pub use gateway::{Form, GatewayAnswer, GatewayEvent};
 pub use receive::{ANSWER_WITHIN, Receiver};

@@ -4,19 +4,21 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use anyhow::Result;
-use hookledger_runtime::{Env, init_telemetry};
-use lambda_http::{run, service_fn};
-use receiver::{Answered, Receiver};
+use hookledger_runtime::{Env, init_telemetry, on_a_task};
+use lambda_http::lambda_runtime::run;
+use lambda_http::{LambdaEvent, service_fn};
+use receiver::{GatewayEvent, Receiver};
 use tokio::sync::Mutex;
 
-#[tokio::main(flavor = "current_thread")]
+#[tokio::main(flavor = "local")]
 async fn main() -> Result<()> {
     let env = Env::process();
     init_telemetry(&env)?;
     let receiver = Arc::new(Mutex::new(Receiver::start(&env).await?));
-    let handler = service_fn(|request| {
+    let handler = service_fn(move |event: LambdaEvent<GatewayEvent>| {
         let receiver = receiver.clone();
-        async move { Ok::<_, Infallible>(Answered(receiver.lock().await.receive(request).await)) }
+        let GatewayEvent { request, form } = event.payload;
+        async move { Ok::<_, Infallible>(form.answer(receiver.lock().await.receive(request).await)) }
     });
-    run(handler).await.map_err(anyhow::Error::from_boxed)
+    on_a_task(run(handler)).await.map_err(anyhow::Error::from_boxed)
 }

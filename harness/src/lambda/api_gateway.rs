@@ -1,13 +1,14 @@
 //! API Gateway in front of a function: an HTTP API with payload format 2.0
 //! (docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::Function;
 use crate::clock::since_epoch;
@@ -56,37 +57,55 @@ pub async fn deliver(function: &Function, request: &HttpRequest) -> HttpAnswer {
     })
 }
 
-/// What a function is invoked with for `request`.
+/// What a function is invoked with for `request`. Its keys stand as API Gateway writes them, the body near the end: a function may read
+/// what comes first and no further.
 pub fn payload(request: &HttpRequest) -> String {
     let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
     let now = since_epoch();
-    let mut headers = Map::new();
+    let mut headers: BTreeMap<String, String> = BTreeMap::new();
     for (name, value) in &request.headers {
-        let all = headers.entry(name.to_ascii_lowercase()).or_insert(Value::Null);
+        let name = name.to_ascii_lowercase();
         // Repeated headers are joined.
-        *all = all.as_str().map_or_else(|| value.clone(), |before| format!("{before},{value}")).into();
+        let all = headers.get(&name).map_or_else(|| value.clone(), |before| format!("{before},{value}"));
+        headers.insert(name, all);
     }
-    let mut event = json!({
-        "version": "2.0", "routeKey": "$default", "rawPath": path, "rawQueryString": query, "headers": headers,
-        "requestContext": {
+    let text = is_text(headers.get("content-type")).then(|| std::str::from_utf8(&request.body).ok()).flatten();
+    let body = text.map_or_else(|| STANDARD.encode(&request.body).into(), Cow::from);
+    let event = Event {
+        version: "2.0",
+        route_key: "$default",
+        raw_path: path,
+        raw_query_string: query,
+        headers,
+        request_context: json!({
             "accountId": "000000000000", "apiId": "local", "domainName": "local", "domainPrefix": "local",
             "http": { "method": request.method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "127.0.0.1", "userAgent": "" },
             "requestId": format!("{:x}", now.as_nanos()), "routeKey": "$default", "stage": "$default",
             "time": "", "timeEpoch": now.as_millis() as u64,
-        },
-        "isBase64Encoded": false,
-    });
-    if !request.body.is_empty() {
-        let text = is_text(headers.get("content-type")).then(|| std::str::from_utf8(&request.body).ok()).flatten();
-        event["isBase64Encoded"] = text.is_none().into();
-        event["body"] = text.map_or_else(|| STANDARD.encode(&request.body), str::to_owned).into();
-    }
-    event.to_string()
+        }),
+        is_base64_encoded: !body.is_empty() && text.is_none(),
+        body: (!body.is_empty()).then_some(body),
+    };
+    serde_json::to_string(&event).expect("an event has texts for keys")
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Event<'a> {
+    version: &'static str,
+    route_key: &'static str,
+    raw_path: &'a str,
+    raw_query_string: &'a str,
+    headers: BTreeMap<String, String>,
+    request_context: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<Cow<'a, str>>,
+    is_base64_encoded: bool,
 }
 
 /// Forms and bodies without a content type are not.
-fn is_text(content_type: Option<&Value>) -> bool {
-    let content_type = content_type.and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase();
+fn is_text(content_type: Option<&String>) -> bool {
+    let content_type = content_type.map(|text| text.to_ascii_lowercase()).unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     media_type.starts_with("text/")
         || ["application/json", "application/xml", "application/javascript"].contains(&media_type)

@@ -1,5 +1,7 @@
 //! A server of our own: made by initdb, run under a watchdog.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +31,6 @@ struct Data {
     folder: TempDir,
     bin: PathBuf,
     user: Option<(u32, u32)>,
-    settings: Vec<(String, String)>,
 }
 
 impl Server {
@@ -86,8 +87,9 @@ impl Data {
             true => installation::embedded(folder.path(), user)?,
             false => installation::programs(folder.path(), user)?,
         };
-        let data = Self { bin, user, settings: settings(options), folder };
+        let data = Self { bin, user, folder };
         data.initdb()?;
+        data.configure(&settings(options))?;
         Ok(data)
     }
 
@@ -107,12 +109,17 @@ impl Data {
         Ok(())
     }
 
+    /// In the file, because nothing can change later what a command line has set.
+    fn configure(&self, settings: &[(String, String)]) -> anyhow::Result<()> {
+        let line = |(name, value): &(String, String)| format!("{name} = '{}'\n", value.replace('\'', "''"));
+        let lines: String = settings.iter().map(line).collect();
+        let mut file = OpenOptions::new().append(true).open(self.path().join("postgresql.conf"))?;
+        Ok(file.write_all(lines.as_bytes())?)
+    }
+
     fn serve(&self, port: u16) -> anyhow::Result<Service> {
         let mut postgres = Command::new(self.bin.join("postgres"));
         postgres.arg("-D").arg(self.path()).args(["-p", &port.to_string()]).current_dir(self.folder.path());
-        for (name, value) in &self.settings {
-            postgres.args(["-c", &format!("{name}={value}")]);
-        }
         Service::start(&postgres, &self.options(&self.log()))
     }
 

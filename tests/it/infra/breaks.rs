@@ -81,6 +81,12 @@ pub(crate) const BREAKS: &[Break] = &[
     application("callers", "Principal: apigateway.amazonaws.com", "Principal: '*'"),
     application("callers", "${HttpApi}/*/*/webhooks/{source}", "*"),
     application("environment", "SSL_CERT_FILE: /dev/null", "SSL_CERT_FILE: /etc/pki/tls/certs/ca-bundle.crt"),
+    application("environment", "!If [ReachesDatabaseItself, 'on', !Ref AWS::NoValue]", "'on'"),
+    application(
+        "environment",
+        "!Equals [!Ref DatabaseProxy, 'false']]\n  HasEgress",
+        "!Equals [!Ref DatabaseProxy, 'true']]\n  HasEgress",
+    ),
     application("environment", "DATABASE_TLS: verify-full", "DATABASE_TLS: disable"),
     application("environment", "DEPLOYMENT: !Ref AWS::StackName", "DEPLOYMENT: production"),
     application("environment", "Application: !Ref AWS::StackName", "Application: hookledger"),

@@ -8,7 +8,7 @@ mod metrics;
 mod migrations;
 mod permissions;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::template::{Template, each, short};
 
@@ -119,7 +119,7 @@ fn environment(t: &Template) -> Vec<String> {
         want.extend(match function {
             "Sweeper" => &["LEDGER_RETENTION_DAYS", "PAYLOAD_RETENTION_DAYS"][..],
             "Operator" => &["DATABASE_APP_ROLE"],
-            "Receiver" => &["REPLAY_TOKEN_SECRET_ARN", "SSL_CERT_FILE"],
+            "Receiver" => &["DATABASE_PREPARED_STATEMENTS", "REPLAY_TOKEN_SECRET_ARN", "SSL_CERT_FILE"],
             _ => &[],
         });
         want.sort_unstable();
@@ -139,6 +139,12 @@ fn environment(t: &Template) -> Vec<String> {
         if short(&variables["DEPLOYMENT"]) != "AWS::StackName" {
             wrong.push(format!("{function} reports for another deployment"));
         }
+    }
+    let prepared = &t.properties("Receiver")["Environment"]["Variables"]["DATABASE_PREPARED_STATEMENTS"];
+    if *prepared != json!({ "Fn::If": ["ReachesDatabaseItself", "on", { "Ref": "AWS::NoValue" }] })
+        || !t.section("Conditions")["ReachesDatabaseItself"].to_string().contains(r#"[{"Ref":"DatabaseProxy"},"false"]"#)
+    {
+        wrong.push(format!("a receiver prepares statements if {prepared}, which a pooler may not bear"));
     }
     if t.properties("Receiver")["Environment"]["Variables"]["SSL_CERT_FILE"] != "/dev/null" {
         wrong.push("a receiver reads the system's roots before its first answer".into());

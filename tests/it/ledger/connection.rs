@@ -1,4 +1,4 @@
-use hookledger_core::{Claim, ClaimMode};
+use hookledger_core::{Claim, ClaimMode, Status};
 use hookledger_ledger::{Anew, Ledger, connect, migrate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -77,4 +77,25 @@ async fn a_database_that_is_away_is_an_error_and_not_a_panic() {
     let mut ledger = crate::ground::ledger(&format!("postgres://nobody@127.0.0.1:{port}/none"));
     let error = ledger.claim(&[event("a")], ClaimMode::Enforce).await.unwrap_err();
     assert_eq!(error.to_string(), "cannot connect to the ledger to claim an event");
+}
+
+#[tokio::test]
+async fn a_claim_that_is_prepared_outlives_its_session_and_a_migration() {
+    let ground = Ground::new("connection_prepared").await;
+    let mut ledger = ground.another().preparing();
+    let mut claim = async |id: &str| {
+        let event = event(id);
+        assert_eq!(ledger.claim(std::slice::from_ref(&event), ClaimMode::Enforce).await.unwrap(), [Claim::New], "{id}");
+        let again = ledger.claim(&[event], ClaimMode::Enforce).await.unwrap();
+        assert_eq!(again, [Claim::Duplicate { status: Status::Claimed, requeue: false }], "{id}");
+    };
+    claim("first, unnamed, and again, prepared").await;
+    claim("prepared").await;
+    ground.run(TERMINATE_OTHERS).await;
+    claim("in a new session").await;
+    ground.run("ALTER TABLE webhook_event ADD COLUMN later text").await;
+    claim("of a table with another column").await;
+    ground.run("ALTER FUNCTION webhook_claim SET work_mem = '8MB'").await;
+    claim("by a function that was changed").await;
+    ground.check_read("SELECT count(*) FROM webhook_event", "(5)").await;
 }

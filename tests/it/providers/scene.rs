@@ -11,8 +11,7 @@ use hookledger_providers::{SignedRequest, Sources, sign};
 use hookledger_queue::{Queue, SpillQueue};
 use hookledger_runtime::{Env, FetchedKeys, Hint, Https, SecretStore, Vault, now, replay_token};
 use lambda_http::http::{HeaderMap, HeaderName, Method};
-use lambda_http::request::from_str;
-use receiver::Receiver;
+use receiver::{GatewayEvent, Receiver};
 use serde_json::{Value, json};
 
 use crate::ground::Ground;
@@ -111,7 +110,8 @@ impl Scene {
                 "http": { "method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": "t" },
             },
         });
-        let response = self.receiver.receive(from_str(&event.to_string()).unwrap()).await;
+        let response =
+            self.receiver.receive(serde_json::from_str::<GatewayEvent>(&event.to_string()).unwrap().request).await;
         let (parts, body) = response.into_parts();
         Answer { status: parts.status.as_u16(), headers: parts.headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }

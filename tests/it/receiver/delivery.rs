@@ -6,8 +6,7 @@ use hookledger_ledger::Ledger;
 use hookledger_providers::Sources;
 use hookledger_queue::{Queue, SpillQueue};
 use hookledger_runtime::{Env, FetchedKeys, Hint, Https, SecretStore, Vault, now, replay_token};
-use lambda_http::request::from_str;
-use receiver::Receiver;
+use receiver::{GatewayEvent, Receiver};
 use serde_json::{Value, json};
 
 use crate::ground::Ground;
@@ -106,7 +105,7 @@ pub(super) fn shaped(shape: &str, headers: &[(&str, &str)], body: &str, base64: 
 }
 
 pub(super) async fn hand_over(receiver: &mut Receiver, event: &Value) -> Answer {
-    let response = receiver.receive(from_str(&event.to_string()).unwrap()).await;
+    let response = receiver.receive(serde_json::from_str::<GatewayEvent>(&event.to_string()).unwrap().request).await;
     let (parts, body) = response.into_parts();
     Answer { status: parts.status.as_u16(), headers: parts.headers, body: String::from_utf8(body.to_vec()).unwrap() }
 }

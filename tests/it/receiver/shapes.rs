@@ -1,6 +1,10 @@
 use base64::Engine;
 use hookledger_harness::Emulator;
-use serde_json::json;
+use lambda_http::Request;
+use lambda_http::http::HeaderMap;
+use lambda_http::request::from_str;
+use receiver::{Form, GatewayEvent};
+use serde_json::{Value, json};
 
 use super::delivery::{HTTP_API, hand_over, receiver, shaped, stripe_event, stripe_signature};
 use crate::ground::Ground;
@@ -42,5 +46,54 @@ async fn a_stage_in_the_path_does_not_matter() {
         let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
         let answer = super::delivery::post(&mut receiver, path, &headers, &body).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.body);
+    }
+}
+
+/// What a handler sees of a request.
+fn seen(request: &Request) -> (String, Option<String>, String, HeaderMap, Vec<u8>) {
+    let (path, query) = (request.uri().path().to_owned(), request.uri().query().map(str::to_owned));
+    (request.method().to_string(), query, path, request.headers().clone(), request.body().to_vec())
+}
+
+#[test]
+fn an_event_is_read_as_lambda_http_reads_it_and_answered_in_its_own_form() {
+    let changes: [(&str, Value); 12] = [
+        ("as it is", json!({})),
+        ("a text", json!({ "body": "{\"a\": \"\\u00e9\\n\"} é\n" })),
+        ("no body", json!({ "body": null })),
+        ("an empty body", json!({ "body": "", "isBase64Encoded": true })),
+        ("bytes", json!({ "body": "/wBhYg==", "isBase64Encoded": true })),
+        ("a query", json!({ "rawQueryString": "a=b%20c&a=d&e", "queryStringParameters": { "a": "b c,d" } })),
+        ("a path with escapes", json!({ "rawPath": "/webhooks/str%C3%A9pe" })),
+        ("a path that is none", json!({ "rawPath": "/webhooks/a b" })),
+        ("a slash behind", json!({ "rawPath": "/webhooks/stripe/" })),
+        ("cookies", json!({ "cookies": ["a=b", "c=d"] })),
+        ("headers", json!({ "headers": { "X-One": "a,b; \"c\"", "host": "a.example", "empty": "" } })),
+        ("other keys", json!({ "stageVariables": { "a": "b" }, "pathParameters": null, "unknown": [1, { "a": null }] })),
+    ];
+    for (shape, form) in
+        [(HTTP_API, Form::HttpApi), (FUNCTION_URL, Form::HttpApi), (REST, Form::RestApi), (ALB, Form::LoadBalancer)]
+    {
+        for (what, change) in &changes {
+            let mut event: Value = serde_json::from_str(shape).unwrap();
+            event.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let event = event.to_string();
+            let ours: GatewayEvent = serde_json::from_str(&event).unwrap();
+            assert_eq!(seen(&ours.request), seen(&from_str(&event).unwrap()), "{what}: {event}");
+            assert_eq!(ours.form, form);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_request_is_refused_and_not_guessed_at() {
+    for (event, says) in [
+        ("{}", "doesn't match"),
+        ("[]", "doesn't match"),
+        (r#"{"version":"2.0","rawPath":"/webhooks/stripe","headers":{}}"#, "doesn't match"),
+        (r#"{"version":"2.0""#, "EOF"),
+    ] {
+        let error = serde_json::from_str::<GatewayEvent>(event).unwrap_err().to_string();
+        assert!(error.contains(says), "{event}: {error}");
     }
 }
