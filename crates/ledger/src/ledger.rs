@@ -12,7 +12,7 @@ use tokio_postgres::{Client, Row};
 
 use crate::connect::{ConnectError, DatabaseConfig, connect};
 use crate::error::{LedgerError, connection_is_lost, statement_is_another_s};
-use crate::session::Session;
+use crate::session::{Sending, Session};
 
 /// When to find out anew where the database is and who we are to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,14 +34,6 @@ pub struct Ledger {
     session: Option<Session>,
     prepares: bool,
     answer_within: Duration,
-}
-
-/// How a statement is sent.
-#[derive(Clone, Copy)]
-enum Statement<'a> {
-    Unnamed(&'a str),
-    /// Prepared by name.
-    Claim(&'static str),
 }
 
 pub(crate) type Param<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -85,7 +77,7 @@ impl Ledger {
         sql: &str,
         params: &[Param<'_>],
     ) -> Result<Answer, LedgerError> {
-        self.try_twice(operation, Statement::Unnamed(sql), params).await
+        self.try_twice(operation, Sending::Unnamed(sql), params).await
     }
 
     /// For the one statement that each delivery costs.
@@ -95,14 +87,14 @@ impl Ledger {
         sql: &'static str,
         params: &[Param<'_>],
     ) -> Result<Answer, LedgerError> {
-        let claim = if self.prepares { Statement::Claim(sql) } else { Statement::Unnamed(sql) };
+        let claim = if self.prepares { Sending::Claim(sql) } else { Sending::Unnamed(sql) };
         self.try_twice(operation, claim, params).await
     }
 
     async fn try_twice(
         &mut self,
         operation: &'static str,
-        statement: Statement<'_>,
+        statement: Sending<'_>,
         params: &[Param<'_>],
     ) -> Result<Answer, LedgerError> {
         let now = Instant::now();
@@ -121,28 +113,21 @@ impl Ledger {
     async fn try_once(
         &mut self,
         operation: &'static str,
-        statement: Statement<'_>,
+        statement: Sending<'_>,
         params: &[Param<'_>],
         deadline: Instant,
     ) -> Result<Vec<Row>, LedgerError> {
-        let session = self.session(operation, deadline).await?;
-        let asked = async {
-            match statement {
-                Statement::Unnamed(sql) => session.client.query_typed(sql, params).await,
-                Statement::Claim(sql) => session.claim(sql, params).await,
-            }
-        };
-        match timeout_at(deadline, asked).await {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(source)) => {
-                let is_mixed_up = matches!(statement, Statement::Claim(_)) && statement_is_another_s(&source);
+        match self.session(operation, deadline).await?.query(statement, params, deadline).await {
+            Some(Ok(rows)) => Ok(rows),
+            Some(Err(source)) => {
+                let is_mixed_up = matches!(statement, Sending::Claim(_)) && statement_is_another_s(&source);
                 if is_mixed_up || connection_is_lost(&source) {
                     self.session = None;
                 }
                 self.prepares &= !is_mixed_up;
                 Err(LedgerError::Query { operation, source })
             }
-            Err(_) => {
+            None => {
                 self.session = None;
                 Err(LedgerError::NoAnswer { operation })
             }

@@ -176,5 +176,8 @@ where
 /// JSON has neither.
 fn body(key: &EventRef) -> Result<String, Failure> {
     let json = serde_json::to_string(key).map_err(|e| Failure::refused(e.to_string()))?;
-    Ok(json.replace('\u{fffe}', r"\ufffe").replace('\u{ffff}', r"\uffff"))
+    match json.contains(['\u{fffe}', '\u{ffff}']) {
+        false => Ok(json),
+        true => Ok(json.replace('\u{fffe}', r"\ufffe").replace('\u{ffff}', r"\uffff")),
+    }
 }
