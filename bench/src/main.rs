@@ -75,8 +75,7 @@ enum What {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    match run(&arguments) {
+    match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("\nerror: {error:#}");
@@ -85,16 +84,21 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &Arguments) -> anyhow::Result<()> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+fn run(arguments: Arguments) -> anyhow::Result<()> {
+    // One thread, and everything a task on it: what wakes another thread takes its time from those who are measured.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    runtime.block_on(runtime.spawn(ask(arguments)))?
+}
+
+async fn ask(arguments: Arguments) -> anyhow::Result<()> {
     if arguments.check {
-        return runtime.block_on(instructions::check());
+        return instructions::check().await;
     }
     if arguments.baseline {
-        return publish::publish(&[runtime.block_on(instructions::keep())?]);
+        return publish::publish(&[instructions::keep().await?]);
     }
     let what = arguments.what.as_ref().unwrap_or(&What::All);
-    let mut reports = runtime.block_on(measure(what, arguments.quick, &arguments.without))?;
+    let mut reports = measure(what, arguments.quick, &arguments.without).await?;
     reports.extend(cost::report(&reports));
     if arguments.json {
         println!(

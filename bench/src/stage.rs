@@ -31,6 +31,8 @@ pub(crate) struct Stage {
     variables: Vec<(String, String)>,
     certificate: PathBuf,
     redis: Option<Redis>,
+    /// Of what functions print: in memory where that can be, as on Lambda it goes into a pipe and not to a disk.
+    printed: TempDir,
     folder: TempDir,
 }
 
@@ -51,6 +53,9 @@ impl Stage {
         let sql = migrated(&url).await?;
         sql.batch_execute(SEED_TABLE).await?;
         let folder = tempfile::Builder::new().prefix("hookledger-bench-").tempdir()?;
+        let memory =
+            Some(Path::new("/dev/shm")).filter(|memory| memory.is_dir()).map_or_else(std::env::temp_dir, Path::to_owned);
+        let printed = tempfile::Builder::new().prefix("hookledger-bench-").tempdir_in(memory)?;
         let (sources, certificate) = (folder.path().join("sources.toml"), folder.path().join("server.crt"));
         fs::write(&sources, SOURCES)?;
         fs::write(&certificate, turn_on_tls(&sql).await?)?;
@@ -66,7 +71,7 @@ impl Stage {
         .map(|(name, value)| (name.to_owned(), value))
         .into();
         variables.extend(Emulator::CREDENTIALS.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        Ok(Self { queue, sql, url, postgres, variables, certificate, redis, folder })
+        Ok(Self { queue, sql, url, postgres, variables, certificate, redis, printed, folder })
     }
 
     /// A function of this repository's, built in release.
@@ -127,8 +132,7 @@ impl Stage {
         variables: Vec<(String, String)>,
         environments: usize,
     ) -> anyhow::Result<Function> {
-        // Each has a folder of its own for what it writes.
-        let logs = self.new_folder()?;
+        let logs = tempfile::tempdir_in(self.printed.path())?.keep();
         let (name, timeout) = (name.to_owned(), Duration::from_secs(30));
         Function::new(FunctionOptions { name, program, variables, environments, timeout, memory_mb: MEMORY_MB, logs })
     }
