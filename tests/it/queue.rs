@@ -156,8 +156,9 @@ struct Sent {
     body: String,
 }
 
-/// Answers one request after another with these statuses, each on a connection of its own, and keeps what was asked.
-fn recorder(statuses: &'static [u16]) -> anyhow::Result<(String, Arc<Mutex<Vec<Sent>>>)> {
+/// Answers one request after another with these statuses, each on a connection of its own, and keeps what was asked. It closes each
+/// connection behind its answer, and says so there or does not.
+fn recorder(statuses: &'static [u16], says_so: bool) -> anyhow::Result<(String, Arc<Mutex<Vec<Sent>>>)> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let endpoint = format!("http://{}", listener.local_addr()?);
     let sent = Arc::new(Mutex::new(Vec::new()));
@@ -179,8 +180,13 @@ fn recorder(statuses: &'static [u16]) -> anyhow::Result<(String, Arc<Mutex<Vec<S
             headers.insert("request".to_owned(), first.trim().to_owned());
             kept.lock().unwrap().push(Sent { headers, body });
             let answer = r#"{"MessageId":"m","MD5OfMessageBody":"d"}"#;
-            let head = "connection: close\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length:";
-            write!(reader.get_mut(), "HTTP/1.1 {status} As Told\r\n{head} {}\r\n\r\n{answer}", answer.len())?;
+            let head = if says_so { "connection: close\r\n" } else { "" };
+            let kind = "content-type: application/x-amz-json-1.0";
+            write!(
+                reader.get_mut(),
+                "HTTP/1.1 {status} As Told\r\n{head}{kind}\r\ncontent-length: {}\r\n\r\n{answer}",
+                answer.len()
+            )?;
         }
         Ok::<_, std::io::Error>(())
     });
@@ -214,7 +220,7 @@ impl Sent {
 
 #[tokio::test]
 async fn the_one_message_of_an_event_asks_for_what_the_sdk_asks_for() -> anyhow::Result<()> {
-    let (endpoint, sent) = recorder(&[200, 200])?;
+    let (endpoint, sent) = recorder(&[200, 200], true)?;
     let queue = format!("{endpoint}/0/q");
     let odd = keys(["a\"b\\c é🦀 </x> \u{fffe}".to_owned()]);
     let enqueued = Queue::new(client(&endpoint), queue.clone()).enqueue(&odd).await;
@@ -244,11 +250,28 @@ async fn the_one_message_of_an_event_asks_for_what_the_sdk_asks_for() -> anyhow:
 #[tokio::test]
 async fn a_message_that_is_refused_at_first_is_sent_by_the_sdk() -> anyhow::Result<()> {
     for refused in [&[403, 200], &[500, 200]] {
-        let (endpoint, sent) = recorder(refused)?;
+        let (endpoint, sent) = recorder(refused, true)?;
         let queue = Queue::new(client(&endpoint), format!("{endpoint}/0/q"));
         assert_eq!(queue.enqueue(&keys(["evt_1".to_owned()])).await, Enqueued { sent: 1, failed: vec![] });
         let sent = sent.lock().unwrap();
         assert_eq!((sent.len(), &sent[0].body), (2, &sent[1].body));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_connection_that_the_queue_closes_is_replaced_and_nothing_is_sent_twice() -> anyhow::Result<()> {
+    for says_so in [true, false] {
+        let (endpoint, sent) = recorder(&[200; 4], says_so)?;
+        let queue = Queue::new(client(&endpoint), format!("{endpoint}/0/q"));
+        for n in 1..=4 {
+            assert_eq!(queue.enqueue(&keys([format!("evt_{n}")])).await, Enqueued { sent: 1, failed: vec![] });
+            let now = sent.lock().unwrap().len();
+            assert_eq!(now, n);
+        }
+        // Until its end has come, a connection looks as if it could be used: then the SDK has to help.
+        let unaided = sent.lock().unwrap().iter().filter(|request| request.header("user-agent").is_empty()).count();
+        assert!(unaided == 4 || !says_so, "{unaided} of 4 without the SDK");
     }
     Ok(())
 }
