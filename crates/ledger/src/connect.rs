@@ -72,7 +72,7 @@ pub async fn connect(config: &DatabaseConfig) -> Result<Client, ConnectError> {
         Tls::VerifyFull { ca_pem } => {
             postgres.ssl_mode(SslMode::Require);
             let hosts = postgres.get_hosts().to_vec();
-            open(&postgres, VerifyFull { ca_pem: ca_pem.as_deref(), hosts: &hosts }).await
+            open(&postgres, VerifyFull { ca_pem: ca_pem.as_deref(), hosts }).await
         }
         Tls::Disable => {
             if postgres.get_ssl_mode() != SslMode::Require {

@@ -1,16 +1,13 @@
 //! TLS to Postgres. Invariant: unless it is disabled in so many words, a connection is made only to a server that shows a
 //! certificate for the host name asked for, issued under one of the roots chosen here and by no other.
 
-use std::convert::Infallible;
-use std::error::Error;
 use std::sync::{Mutex, PoisonError};
 
-use futures_util::future::BoxFuture;
 use native_tls::{Certificate, Protocol, TlsConnector};
 use postgres_native_tls::{MakeTlsConnector, TlsStream};
 use tokio_postgres::Socket;
 use tokio_postgres::config::Host;
-use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
+use tokio_postgres::tls::MakeTlsConnect;
 
 /// Roots of RDS and Aurora: each region has three of its own, under a `# region` line. See `certs/README.md`.
 const RDS_ROOTS: &str = include_str!("../certs/rds.pem");
@@ -33,41 +30,20 @@ pub(crate) enum CaError {
     Unusable(#[from] native_tls::Error),
 }
 
+/// A connector that is made once the server has taken the connection: a new server process gets ready for us meanwhile.
 pub(crate) struct VerifyFull<'a> {
     pub(crate) ca_pem: Option<&'a [u8]>,
-    pub(crate) hosts: &'a [Host],
+    pub(crate) hosts: Vec<Host>,
 }
 
-impl<'a> MakeTlsConnect<Socket> for VerifyFull<'a> {
+impl MakeTlsConnect<Socket> for VerifyFull<'_> {
     type Stream = TlsStream<Socket>;
-    type TlsConnect = Handshake<'a>;
-    type Error = Infallible;
+    type TlsConnect = postgres_native_tls::TlsConnector;
+    type Error = CaError;
 
-    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake<'a>, Infallible> {
-        let Self { ca_pem, hosts } = *self;
-        Ok(Handshake { ca_pem, hosts, domain: domain.to_owned() })
-    }
-}
-
-/// Its connector is made when the server has agreed to speak TLS: that takes a new server process a millisecond, in which OpenSSL gets
-/// ready on another thread.
-pub(crate) struct Handshake<'a> {
-    ca_pem: Option<&'a [u8]>,
-    hosts: &'a [Host],
-    domain: String,
-}
-
-impl<'a> TlsConnect<Socket> for Handshake<'a> {
-    type Stream = TlsStream<Socket>;
-    type Error = Box<dyn Error + Send + Sync>;
-    type Future = BoxFuture<'a, Result<Self::Stream, Self::Error>>;
-
-    fn connect(self, stream: Socket) -> Self::Future {
-        Box::pin(async move {
-            let mut connector = connector(self.ca_pem, self.hosts)?;
-            let handshake = MakeTlsConnect::<Socket>::make_tls_connect(&mut connector, &self.domain)?;
-            Ok(handshake.connect(stream).await?)
-        })
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Self::TlsConnect, CaError> {
+        let mut connector = connector(self.ca_pem, &self.hosts)?;
+        Ok(MakeTlsConnect::<Socket>::make_tls_connect(&mut connector, domain)?)
     }
 }
 
