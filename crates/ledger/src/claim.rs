@@ -37,29 +37,26 @@ impl Ledger {
     /// One round trip and one commit. The answers stand in the order of `events`; the first of two equal ids in one delivery is
     /// the one that counts.
     pub async fn claim(&mut self, events: &[VerifiedEvent], mode: ClaimMode) -> Result<Vec<Claim>, LedgerError> {
+        let observe = match mode {
+            ClaimMode::Enforce => false,
+            ClaimMode::Observe => true,
+        };
+        if let [event] = events {
+            let answer = self.call_for_one(event, observe).await?;
+            return answer.rows.iter().map(|row| claim_of(row, answer.second_try)).collect();
+        }
         let mut order: Vec<(usize, &VerifiedEvent)> = events.iter().enumerate().collect();
         // In the order of their keys, so that two deliveries of the same events cannot deadlock.
         order.sort_by(|(_, one), (_, other)| key(one).cmp(&key(other)));
         order.dedup_by(|(_, later), (_, first)| key(later) == key(first));
         let mut claims = vec![Claim::Duplicate { status: Status::Claimed, requeue: false }; events.len()];
-        let answer = self.call(&order, mode).await?;
+        let answer = self.call_for_each(&order, observe).await?;
         for ((at, _), row) in order.into_iter().zip(&answer.rows) {
             if let Some(claim) = claims.get_mut(at) {
                 *claim = claim_of(row, answer.second_try)?;
             }
         }
         Ok(claims)
-    }
-
-    async fn call(&mut self, order: &[(usize, &VerifiedEvent)], mode: ClaimMode) -> Result<Answer, LedgerError> {
-        let observe = match mode {
-            ClaimMode::Enforce => false,
-            ClaimMode::Observe => true,
-        };
-        match order {
-            [(_, event)] => self.call_for_one(event, observe).await,
-            _ => self.call_for_each(order, observe).await,
-        }
     }
 
     async fn call_for_one(&mut self, event: &VerifiedEvent, observe: bool) -> Result<Answer, LedgerError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use hookledger_runtime::{Env, init_telemetry, on_a_task};
-use lambda_http::lambda_runtime::run;
+use lambda_http::lambda_runtime::Runtime;
 use lambda_http::{LambdaEvent, service_fn};
 use receiver::{GatewayEvent, Receiver};
 use tokio::sync::Mutex;
@@ -20,5 +20,6 @@ async fn main() -> Result<()> {
         let GatewayEvent { request, form } = event.payload;
         async move { Ok::<_, Infallible>(form.answer(receiver.lock().await.receive(request).await)) }
     });
-    on_a_task(run(handler)).await.map_err(anyhow::Error::from_boxed)
+    // Without the layer that `run` adds: its span would be part of no line that is printed.
+    on_a_task(Runtime::new(handler).run()).await.map_err(anyhow::Error::from_boxed)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use aws_lambda_events::sqs::SqsEvent;
 use hookledger_runtime::{Env, init_telemetry, on_a_task};
-use lambda_runtime::{LambdaEvent, run, service_fn};
+use lambda_runtime::{LambdaEvent, Runtime, service_fn};
 use tokio::sync::Mutex;
 use worker::Worker;
 
@@ -19,5 +19,6 @@ async fn main() -> Result<()> {
         let worker = worker.clone();
         async move { Ok::<_, Infallible>(worker.lock().await.batch(event.payload).await) }
     });
-    on_a_task(run(handler)).await.map_err(anyhow::Error::from_boxed)
+    // Without the layer that `run` adds: its span would be part of no line that is printed.
+    on_a_task(Runtime::new(handler).run()).await.map_err(anyhow::Error::from_boxed)
 }
