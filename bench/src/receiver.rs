@@ -34,12 +34,12 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 600)]
     requests: usize,
     /// Cold starts
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 15)]
     starts: usize,
 }
 
 impl Options {
-    pub(crate) const USUAL: Self = Self { rounds: 7, requests: 600, starts: 7 };
+    pub(crate) const USUAL: Self = Self { rounds: 7, requests: 600, starts: 15 };
     pub(crate) const QUICK: Self = Self { rounds: 1, requests: 100, starts: 1 };
 }
 
