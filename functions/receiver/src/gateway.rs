@@ -1,6 +1,6 @@
 //! What stands before the function, and its two forms: of an event that comes in, and of an answer that goes out. An HTTP API's and
 //! a function URL's events (payload format 2.0) are read here, in one go; a REST API's and a load balancer's by `lambda_http`, which
-//! tries one form after the other, and makes of each what a handler might ask for: that was an eighth of a delivery's processor time.
+//! tries one form after the other, and makes of each what a handler might ask for: that was a seventh of a delivery's processor time.
 //!
 //! Invariant: both ways make the same request of the same event; a test holds one against the other.
 
