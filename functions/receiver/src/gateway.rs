@@ -152,14 +152,19 @@ impl Serialize for GatewayAnswer {
         let Self { form, response } = self;
         let mut answer = serializer.serialize_map(None)?;
         answer.serialize_entry("statusCode", &response.status().as_u16())?;
+        let none = HeaderMap::new();
+        let (single, lists) = match form {
+            Form::HttpApi => (response.headers(), &none),
+            Form::RestApi => (&none, response.headers()),
+            Form::LoadBalancer => (response.headers(), response.headers()),
+        };
+        answer.serialize_entry("headers", &Single(single))?;
+        answer.serialize_entry("multiValueHeaders", &Lists(lists))?;
         match form {
-            Form::HttpApi => answer.serialize_entry("headers", &Single(response.headers()))?,
-            Form::RestApi => answer.serialize_entry("multiValueHeaders", &Lists(response.headers()))?,
-            Form::LoadBalancer => {
-                answer.serialize_entry("statusDescription", &response.status().to_string())?;
-                answer.serialize_entry("headers", &Single(response.headers()))?;
-                answer.serialize_entry("multiValueHeaders", &Lists(response.headers()))?;
-            }
+            // `cargo lambda watch` takes no answer without it.
+            Form::HttpApi => answer.serialize_entry("cookies", &[(); 0])?,
+            Form::RestApi => {}
+            Form::LoadBalancer => answer.serialize_entry("statusDescription", &response.status().to_string())?,
         }
         match response.body() {
             Body::Text(text) => answer.serialize_entry("body", text)?,

@@ -1,8 +1,10 @@
 use base64::Engine;
 use hookledger_harness::Emulator;
-use lambda_http::Request;
-use lambda_http::http::HeaderMap;
+use lambda_http::aws_lambda_events::alb::AlbTargetGroupResponse;
+use lambda_http::aws_lambda_events::apigw::{ApiGatewayProxyResponse, ApiGatewayV2httpResponse};
+use lambda_http::http::{HeaderMap, HeaderValue};
 use lambda_http::request::from_str;
+use lambda_http::{Body, Request, Response};
 use receiver::{Form, GatewayEvent};
 use serde_json::{Value, json};
 
@@ -96,4 +98,28 @@ fn what_is_no_request_is_refused_and_not_guessed_at() {
         let error = serde_json::from_str::<GatewayEvent>(event).unwrap_err().to_string();
         assert!(error.contains(says), "{event}: {error}");
     }
+}
+
+#[test]
+fn an_answer_has_every_key_that_its_form_has_at_aws_and_in_the_local_emulation() {
+    let answer = |form: Form, body: Body| {
+        let mut response = Response::new(body);
+        response.headers_mut().insert("allow", HeaderValue::from_static("POST"));
+        serde_json::to_string(&form.answer(response)).unwrap()
+    };
+    let text = || Body::Text("{\"a\":\"é\"}".into());
+    let http: ApiGatewayV2httpResponse = serde_json::from_str(&answer(Form::HttpApi, text())).unwrap();
+    assert_eq!(
+        (http.status_code, &http.headers["allow"], http.body),
+        (200, &HeaderValue::from_static("POST"), Some(text()))
+    );
+    assert!(http.multi_value_headers.is_empty() && http.cookies.is_empty() && !http.is_base64_encoded);
+    let rest: ApiGatewayProxyResponse = serde_json::from_str(&answer(Form::RestApi, text())).unwrap();
+    assert_eq!((&rest.multi_value_headers["allow"], rest.body), (&HeaderValue::from_static("POST"), Some(text())));
+    assert!(rest.headers.is_empty());
+    let alb: AlbTargetGroupResponse = serde_json::from_str(&answer(Form::LoadBalancer, Body::Empty)).unwrap();
+    assert_eq!((alb.status_description.as_deref(), alb.body), (Some("200 OK"), None));
+    assert_eq!(alb.headers, alb.multi_value_headers);
+    let bytes = answer(Form::HttpApi, Body::Binary(vec![0xff, 0]));
+    assert!(bytes.contains(r#""body":"/wA=","isBase64Encoded":true"#), "{bytes}");
 }
