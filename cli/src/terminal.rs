@@ -129,11 +129,12 @@ impl Progress {
         }
     }
 
+    /// What comes next is shown at once, however soon.
     pub(crate) fn clear(&mut self) {
         if self.dirty {
             eprint!("\r\x1b[K");
-            self.dirty = false;
         }
+        (self.dirty, self.drawn) = (false, None);
     }
 }
 

@@ -83,6 +83,7 @@ impl Engine<'_> {
             cursor = next;
             cursors.push(cursor.clone());
         }
+        self.progress.clear();
         self.journal.surveyed(feed.name(), cursors.clone(), deliveries)?;
         Ok(cursors)
     }
