@@ -39,22 +39,22 @@ impl Connection {
     /// Sends `request`, whose URI is a path and which has its `Host`, and reads the whole answer. Whoever gives up waiting gives
     /// the connection up with it.
     pub async fn ask(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, BoxError> {
-        let (request, mut sender) = match self.take() {
-            None => (request, self.open().await?),
-            Some(mut kept) => match kept.ready().await {
-                Err(_) => (request, self.open().await?),
-                Ok(()) => match kept.try_send_request(request).await {
-                    Ok(response) => return self.whole(response, kept).await,
+        let mut request = request;
+        if let Some(mut kept) = self.take()
+            && kept.ready().await.is_ok()
+        {
+            match kept.try_send_request(request).await {
+                Ok(response) => return self.whole(response, kept).await,
+                Err(mut refused) => match refused.take_message() {
                     // It was closed meanwhile, and nothing of the request was sent.
-                    Err(mut refused) => match refused.take_message() {
-                        Some(request) => (request, self.open().await?),
-                        None => return Err(refused.into_error().into()),
-                    },
+                    Some(back) => request = back,
+                    None => return Err(refused.into_error().into()),
                 },
-            },
-        };
-        let response = sender.send_request(request).await?;
-        self.whole(response, sender).await
+            }
+        }
+        let mut fresh = self.open().await?;
+        let response = fresh.send_request(request).await?;
+        self.whole(response, fresh).await
     }
 
     fn take(&self) -> Option<SendRequest<Full<Bytes>>> {

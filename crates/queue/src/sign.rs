@@ -42,8 +42,8 @@ pub(crate) struct Signer {
 
 /// What is the same for a whole day.
 struct Day {
-    /// As in 20151231.
-    date: String,
+    /// As in 20151231/eu-west-1/sqs/aws4_request.
+    scope: String,
     key: Hmac<Sha256>,
     /// All headers but those that differ from request to request.
     headers: HeaderMap,
@@ -63,10 +63,10 @@ impl Signer {
     pub(crate) fn headers(&mut self, body: &[u8], now: SystemTime) -> Result<HeaderMap, SignError> {
         let time = Offset::UTC.to_datetime(Timestamp::try_from(now)?).strftime("%Y%m%dT%H%M%SZ").to_string();
         let date = time.get(..8).unwrap_or_default();
-        let kept = self.day.take().filter(|day| day.date == date);
+        let kept = self.day.take().filter(|day| day.scope.starts_with(date));
         let day = kept.map_or_else(|| self.day(date), Ok)?;
         let day = self.day.insert(day);
-        let Self { credentials, region, host, .. } = self;
+        let Self { credentials, host, .. } = self;
 
         let (token, names) = match credentials.session_token() {
             Some(token) => (token, "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"),
@@ -85,12 +85,11 @@ impl Signer {
         request.push('\n');
         request.push_str(&hex::encode(Sha256::digest(body)));
 
-        let scope = [date, "/", region, "/", SERVICE, "/aws4_request"].concat();
-        let to_sign = ["AWS4-HMAC-SHA256\n", &time, "\n", &scope, "\n", &hex::encode(Sha256::digest(request))].concat();
+        let to_sign = ["AWS4-HMAC-SHA256\n", &time, "\n", &day.scope, "\n", &hex::encode(Sha256::digest(request))].concat();
         let signature = hex::encode(mac(day.key.clone(), &to_sign));
         let id = credentials.access_key_id();
         let authorization =
-            ["AWS4-HMAC-SHA256 Credential=", id, "/", &scope, ", SignedHeaders=", names, ", Signature=", &signature]
+            ["AWS4-HMAC-SHA256 Credential=", id, "/", &day.scope, ", SignedHeaders=", names, ", Signature=", &signature]
                 .concat();
 
         let mut headers = day.headers.clone();
@@ -101,7 +100,8 @@ impl Signer {
 
     fn day(&self, date: &str) -> Result<Day, SignError> {
         let mut key = Hmac::new_from_slice(["AWS4", self.credentials.secret_access_key()].concat().as_bytes())?;
-        for part in [date, &self.region, SERVICE, "aws4_request"] {
+        let scope = [date, &self.region, SERVICE, "aws4_request"];
+        for part in scope {
             key = Hmac::new_from_slice(&mac(key, part))?;
         }
         let mut headers = HeaderMap::with_capacity(8);
@@ -111,7 +111,7 @@ impl Signer {
         if let Some(token) = self.credentials.session_token() {
             headers.insert(TOKEN, HeaderValue::try_from(token)?);
         }
-        Ok(Day { date: date.to_owned(), key, headers })
+        Ok(Day { scope: scope.join("/"), key, headers })
     }
 }
 
