@@ -137,7 +137,7 @@ impl Ledger {
     async fn session(&mut self, operation: &'static str, deadline: Instant) -> Result<&mut Session, LedgerError> {
         let live = match self.session.take() {
             Some(session) if !session.client.is_closed() => session,
-            _ => timeout_at(deadline, self.open())
+            _ => timeout_at(deadline, Box::pin(self.open()))
                 .await
                 .map_err(|_| LedgerError::NoAnswer { operation })?
                 .map(Session::new)

@@ -6,9 +6,9 @@ use std::fmt;
 use http::HeaderName;
 
 use crate::facts::{Facts, Wanted};
-use crate::fields::{Malformed, scalar};
 use crate::request::SignedRequest;
 use crate::{jwt, xml};
+use hookledger_json::{Malformed, scalar};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum At {

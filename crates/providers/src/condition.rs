@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
 use crate::place::Place;
+use hookledger_json::Malformed;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

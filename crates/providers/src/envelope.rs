@@ -11,12 +11,12 @@ use serde::Deserialize;
 
 use crate::condition::{Condition, Glob};
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
 use crate::id_rule::IdRule;
 use crate::instant::{self, Unit};
 use crate::one_or_many::one_or_many;
 use crate::place::Place;
 use crate::rejection::Rejection;
+use hookledger_json::Malformed;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

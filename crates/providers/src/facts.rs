@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::fields::Fields;
 use crate::request::SignedRequest;
+use hookledger_json::Fields;
 
 /// What a definition looks for in JSON: in the whole body, and in each event of a body that carries several.
 #[derive(Debug, Clone, Default)]

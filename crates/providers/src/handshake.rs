@@ -9,11 +9,11 @@ use subtle::ConstantTimeEq;
 
 use crate::condition::Condition;
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
 use crate::place::Place;
 use crate::rejection::Rejection;
 use crate::settings::Settings;
 use crate::verify::{Answer, Verified};
+use hookledger_json::Malformed;
 
 /// Longest text that is echoed, in bytes; the longest of a provider (Microsoft Graph) are some hundred.
 const ECHO_BYTES_MAX: usize = 4096;

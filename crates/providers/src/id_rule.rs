@@ -7,8 +7,8 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
 use crate::facts::Facts;
-use crate::fields::Malformed;
 use crate::place::Place;
+use hookledger_json::Malformed;
 
 /// Where an id stands, or what it is made of.
 #[derive(Debug, Clone, Deserialize)]

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 
-use crate::fields::{Fields, Malformed, scalar};
+use hookledger_json::{Fields, Malformed, scalar};
 
 #[derive(Deserialize)]
 struct Header<'a> {

@@ -1,21 +1,6 @@
-//! The members of JSON arrays. Invariant: they are given as they are written, and with what surrounds them where that is asked for.
+//! The members of JSON arrays, each alone with what surrounds its array.
 
-use crate::fields::Malformed;
-use crate::scan::{Inside, after_value};
-
-/// The items of a JSON array, which begins with its bracket, as they are written.
-pub(crate) fn items(json: &str) -> Result<Vec<&str>, Malformed> {
-    let inner = json.strip_prefix('[').ok_or(Malformed)?;
-    let mut items = Vec::new();
-    let (mut more, mut rest) = Inside::Array.first(inner.as_bytes())?;
-    while more {
-        let after = after_value(rest)?;
-        let start = json.len() - rest.len();
-        items.push(json.get(start..json.len() - after.len()).ok_or(Malformed)?);
-        (more, rest) = Inside::Array.next(after)?;
-    }
-    if rest.is_empty() { Ok(items) } else { Err(Malformed) }
-}
+use hookledger_json::{Malformed, items};
 
 /// `json` once for each member of `arrays`, which are parts of it side by side: that member stands alone in its array's place,
 /// and the other arrays are empty.

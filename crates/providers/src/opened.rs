@@ -11,10 +11,10 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::definition::{Payload, Provider};
 use crate::facts::{Facts, Form};
-use crate::fields::{Fields, Found, Malformed};
-use crate::members::{items, one_by_one};
+use crate::members::one_by_one;
 use crate::place::Place;
 use crate::request::{SignedRequest, is_form};
+use hookledger_json::{Fields, Found, Malformed, items};
 
 /// For what surrounds an array is repeated with each of its members.
 const SPLIT_BYTES_MAX: usize = 32 << 20;

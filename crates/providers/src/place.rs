@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use crate::at::At;
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
+use hookledger_json::Malformed;
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]

@@ -8,12 +8,12 @@ use hookledger_core::Secret;
 use http::{HeaderName, HeaderValue};
 
 use crate::facts::Facts;
-use crate::fields::Malformed;
 use crate::opened::Opened;
 use crate::place::Place;
 use crate::request::SignedRequest;
 use crate::sources::Source;
 use crate::splice::splice;
+use hookledger_json::Malformed;
 
 /// Why a delivery cannot be signed here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

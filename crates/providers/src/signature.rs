@@ -11,7 +11,6 @@ use smallvec::SmallVec;
 use crate::condition::Condition;
 use crate::encoding::{Decoded, Encoding};
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
 use crate::jwt;
 use crate::list::List;
 use crate::one_or_many::one_or_many;
@@ -19,6 +18,7 @@ use crate::place::Place;
 use crate::rejection::Rejection;
 use crate::settings::Settings;
 use crate::template::Template;
+use hookledger_json::Malformed;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

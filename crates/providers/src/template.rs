@@ -11,10 +11,10 @@ use serde::Deserialize;
 use smallvec::SmallVec;
 
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
 use crate::place::Place;
 use crate::settings::Settings;
 use crate::url;
+use hookledger_json::Malformed;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "String")]

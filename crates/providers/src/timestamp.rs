@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use serde::Deserialize;
 
 use crate::facts::{Facts, Wanted};
-use crate::fields::Malformed;
 use crate::instant;
 use crate::list::List;
 use crate::place::Place;
 use crate::rejection::Rejection;
 use crate::settings::Settings;
+use hookledger_json::Malformed;
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,7 +9,6 @@ use http::{HeaderName, Method};
 use smallvec::SmallVec;
 
 use crate::facts::Facts;
-use crate::fields::{Found, Malformed};
 use crate::handshake::Ignore;
 use crate::kept;
 use crate::opened::Opened;
@@ -17,6 +16,7 @@ use crate::rejection::Rejection;
 use crate::request::SignedRequest;
 use crate::signature::Texts;
 use crate::sources::Source;
+use hookledger_json::{Found, Malformed};
 
 /// Carries the operator's replay token.
 pub(crate) const REPLAY_TOKEN: HeaderName = HeaderName::from_static("x-replay-token");

@@ -119,7 +119,8 @@ impl Queue {
             return Ok(1);
         }
         // The key may be on the queue by now. Twice is no harm.
-        let again = self.client.sdk.send_message().queue_url(&self.url).message_body(body).send();
+        // In a box, as every call of the SDK on the way of a delivery: the future is large, seldom needed, and would be moved with each.
+        let again = Box::pin(self.client.sdk.send_message().queue_url(&self.url).message_body(body).send());
         timeout_at(deadline, again).await.map_err(|elapsed| Failure { why: elapsed.to_string(), unreachable: true })??;
         Ok(1)
     }
@@ -131,7 +132,7 @@ impl Queue {
             let entry = SendMessageBatchRequestEntry::builder().id(index.to_string()).message_body(body(key)?);
             call = call.entries(entry.build().map_err(|e| Failure::refused(e.to_string()))?);
         }
-        let answer = call.send().await?;
+        let answer = Box::pin(call.send()).await?;
         let taken = |id: &str| answer.successful().iter().any(|entry| entry.id() == id);
         for (index, key) in keys.iter().enumerate().filter(|(index, _)| !taken(&index.to_string())) {
             let refused = answer.failed().iter().find(|entry| entry.id() == index.to_string());

@@ -42,8 +42,8 @@ impl SpillQueue {
     /// Returns once SQS has the event. Being two attempts at most, it can leave two copies: the claim makes them one.
     pub async fn spill(&self, event: &VerifiedEvent, received_at: Micros) -> Result<(), SpillError> {
         let body = pack(event, received_at)?;
-        let sent = self.client.sdk.send_message().queue_url(&self.url).message_body(body).send().await;
-        sent.map(drop).map_err(|e| SpillError::Send(e.into()))
+        let sent = Box::pin(self.client.sdk.send_message().queue_url(&self.url).message_body(body).send());
+        sent.await.map(drop).map_err(|e| SpillError::Send(e.into()))
     }
 }
 

@@ -68,7 +68,7 @@ impl FetchedKeys {
         if !self.lock().may_fetch(now) {
             return Err(KeyError::Unavailable { why: format!("{FETCHES_PER_MINUTE_MAX} were fetched within a minute") });
         }
-        let found = self.fetch(fetch, secrets, now / SECOND).await;
+        let found = Box::pin(self.fetch(fetch, secrets, now / SECOND)).await;
         self.lock().remember(fetch, found, now)
     }
 

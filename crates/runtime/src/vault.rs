@@ -61,8 +61,8 @@ impl Vault {
         let client = async || Ok::<_, RootsError>(Client::new(&Aws::of_function("SECRETS_MANAGER")?.config));
         let client = self.client.get_or_try_init(client).await;
         let client = client.map_err(|error| VaultError::Unreachable { id: id.to_owned(), source: error.into() })?;
-        let asked = client.get_secret_value().secret_id(id).version_stage(stage).send().await;
-        let answer = asked.map_err(|error| failure(id, error))?;
+        let asked = Box::pin(client.get_secret_value().secret_id(id).version_stage(stage).send());
+        let answer = asked.await.map_err(|error| failure(id, error))?;
         let text = answer.secret_string.filter(|text| !text.is_empty());
         text.ok_or_else(|| VaultError::NotText { id: id.to_owned() })
     }

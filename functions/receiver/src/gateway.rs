@@ -1,21 +1,21 @@
 //! What stands before the function, and its two forms: of an event that comes in, and of an answer that goes out. An HTTP API's and
-//! a function URL's events (payload format 2.0) are read here, in one go; a REST API's and a load balancer's by `lambda_http`, which
-//! tries one form after the other, and makes of each what a handler might ask for: that was a seventh of a delivery's processor time.
+//! a function URL's events (payload format 2.0) are read here, once and by what reads a delivery's body; a REST API's and a load balancer's by
+//! `lambda_http`, which tries one form after the other, and makes of each what a handler might ask for.
 //!
 //! Invariant: both ways make the same request of the same event; a test holds one against the other.
 
-use std::borrow::Cow;
-use std::fmt;
+use std::str::Utf8Error;
+use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use hookledger_json::{Fields, Malformed, members, text};
 use lambda_http::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
+use lambda_http::lambda_runtime::Diagnostic;
 use lambda_http::request::{RequestContext, from_str};
 use lambda_http::{Body, Request, RequestExt as _};
-use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 /// A request, and how its answer has to look.
 #[derive(Debug)]
@@ -34,13 +34,21 @@ pub enum Form {
     LoadBalancer,
 }
 
-impl<'de> Deserialize<'de> for GatewayEvent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = <&RawValue>::deserialize(deserializer)?.get();
-        if let Some(request) = serde_json::from_str(json).ok().and_then(HttpApiEvent::request) {
+/// An event that is no request: no JSON, or not in one of the forms that a gateway or load balancer gives it.
+#[derive(Debug, thiserror::Error)]
+pub enum NotARequest {
+    #[error("the event is not UTF-8: {0}")]
+    Encoding(#[from] Utf8Error),
+    #[error("the event is no request: {0}")]
+    Form(#[from] serde_json::Error),
+}
+
+impl GatewayEvent {
+    pub fn read(json: &[u8]) -> Result<Self, NotARequest> {
+        if let Some(request) = http_api_request(json) {
             return Ok(Self { request, form: Form::HttpApi });
         }
-        let request = from_str(json).map_err(D::Error::custom)?;
+        let request = from_str(std::str::from_utf8(json)?)?;
         let form = match request.request_context_ref() {
             Some(RequestContext::Alb(_)) => Form::LoadBalancer,
             Some(RequestContext::ApiGatewayV1(_)) => Form::RestApi,
@@ -50,89 +58,76 @@ impl<'de> Deserialize<'de> for GatewayEvent {
     }
 }
 
-/// As API Gateway documents payload format 2.0
-/// (docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html), as far as the receiver looks at it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct HttpApiEvent<'a> {
-    version: &'a str,
-    #[serde(borrow)]
-    raw_path: Cow<'a, str>,
-    #[serde(borrow, default)]
-    raw_query_string: Cow<'a, str>,
-    #[serde(deserialize_with = "header_map")]
-    headers: HeaderMap,
-    #[serde(borrow)]
-    request_context: HttpApiContext<'a>,
-    body: Option<String>,
-    #[serde(default)]
-    is_base64_encoded: bool,
-    cookies: Option<IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-struct HttpApiContext<'a> {
-    #[serde(borrow)]
-    http: HttpApiRequest<'a>,
-}
-
-#[derive(Deserialize)]
-struct HttpApiRequest<'a> {
-    method: &'a str,
-}
-
-impl HttpApiEvent<'_> {
-    /// `None` for what is unusual, which `lambda_http` may know what to do with.
-    fn request(self) -> Option<Request> {
-        if self.version != "2.0" || self.cookies.is_some() {
-            return None;
-        }
-        let mut uri = self.raw_path.into_owned();
-        if !self.raw_query_string.is_empty() {
-            uri.push('?');
-            uri.push_str(&self.raw_query_string);
-        }
-        let mut request = Request::new(match self.body {
-            None => Body::Empty,
-            Some(text) if self.is_base64_encoded => Body::Binary(STANDARD.decode(text).ok()?),
-            Some(text) => Body::Text(text),
-        });
-        *request.method_mut() = Method::from_bytes(self.request_context.http.method.as_bytes()).ok()?;
-        *request.uri_mut() = Uri::try_from(uri).ok()?;
-        *request.headers_mut() = self.headers;
-        Some(request)
+impl From<NotARequest> for Diagnostic {
+    fn from(error: NotARequest) -> Self {
+        tracing::error!("{error}");
+        Self { error_type: "NotARequest".to_owned(), error_message: error.to_string() }
     }
 }
 
-fn header_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<HeaderMap, D::Error> {
-    struct Headers;
+/// What the receiver looks at of payload format 2.0
+/// (docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html).
+const POINTERS: [&str; 8] = [
+    "/version",
+    "/rawPath",
+    "/rawQueryString",
+    "/headers",
+    "/requestContext/http/method",
+    "/body",
+    "/isBase64Encoded",
+    "/cookies",
+];
 
-    impl<'de> Visitor<'de> for Headers {
-        type Value = HeaderMap;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("headers and their values")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<HeaderMap, A::Error> {
-            let mut headers = HeaderMap::with_capacity(HEADERS_USUAL);
-            while let Some((name, value)) = map.next_entry::<Text<'_>, Text<'_>>()? {
-                let name = HeaderName::from_bytes(name.0.as_bytes()).map_err(A::Error::custom)?;
-                headers.append(name, HeaderValue::from_str(&value.0).map_err(A::Error::custom)?);
-            }
-            Ok(headers)
-        }
+static FIELDS: LazyLock<Fields> = LazyLock::new(|| {
+    let mut fields = Fields::default();
+    for pointer in POINTERS {
+        fields.add(pointer);
     }
+    fields
+});
 
-    deserializer.deserialize_map(Headers)
+/// `None` for any other form, and for what is unusual in this one, which `lambda_http` may know what to do with.
+fn http_api_request(json: &[u8]) -> Option<Request> {
+    let found = FIELDS.find(json).ok()?;
+    let [version, path, query, headers, method, body, is_base64_encoded, cookies] = found.try_into().ok()?;
+    if version != Some(r#""2.0""#) || !is_absent(cookies) {
+        return None;
+    }
+    let mut uri = text(path?).ok()?.into_owned();
+    let query = query.map(text).transpose().ok()?.unwrap_or_default();
+    if !query.is_empty() {
+        uri.push('?');
+        uri.push_str(&query);
+    }
+    let body = body.filter(|body| !is_absent(Some(body))).map(text).transpose().ok()?;
+    let mut request = Request::new(match (body, is_base64_encoded) {
+        (None, _) => Body::Empty,
+        (Some(text), Some("true")) => Body::Binary(STANDARD.decode(&*text).ok()?),
+        (Some(text), Some("false") | None) => Body::Text(text.into_owned()),
+        (Some(_), Some(_)) => return None,
+    });
+    *request.method_mut() = Method::from_bytes(text(method?).ok()?.as_bytes()).ok()?;
+    *request.uri_mut() = Uri::try_from(uri).ok()?;
+    *request.headers_mut() = header_map(headers?).ok()?;
+    Some(request)
+}
+
+fn is_absent(value: Option<&str>) -> bool {
+    matches!(value, None | Some("null"))
+}
+
+fn header_map(json: &str) -> Result<HeaderMap, Malformed> {
+    let mut headers = HeaderMap::with_capacity(HEADERS_USUAL);
+    members(json, |name, value| {
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| Malformed)?;
+        headers.insert(name, HeaderValue::from_str(&text(value)?).map_err(|_| Malformed)?);
+        Ok(())
+    })?;
+    Ok(headers)
 }
 
 /// With those that API Gateway adds.
 const HEADERS_USUAL: usize = 24;
-
-/// Not copied unless something in it is escaped.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// An answer in the form of where it goes.
 #[derive(Debug)]

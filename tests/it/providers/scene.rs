@@ -110,8 +110,7 @@ impl Scene {
                 "http": { "method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": "t" },
             },
         });
-        let response =
-            self.receiver.receive(serde_json::from_str::<GatewayEvent>(&event.to_string()).unwrap().request).await;
+        let response = self.receiver.receive(GatewayEvent::read(event.to_string().as_bytes()).unwrap().request).await;
         let (parts, body) = response.into_parts();
         Answer { status: parts.status.as_u16(), headers: parts.headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }

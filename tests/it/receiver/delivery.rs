@@ -105,7 +105,7 @@ pub(super) fn shaped(shape: &str, headers: &[(&str, &str)], body: &str, base64: 
 }
 
 pub(super) async fn hand_over(receiver: &mut Receiver, event: &Value) -> Answer {
-    let response = receiver.receive(serde_json::from_str::<GatewayEvent>(&event.to_string()).unwrap().request).await;
+    let response = receiver.receive(GatewayEvent::read(event.to_string().as_bytes()).unwrap().request).await;
     let (parts, body) = response.into_parts();
     Answer { status: parts.status.as_u16(), headers: parts.headers, body: String::from_utf8(body.to_vec()).unwrap() }
 }

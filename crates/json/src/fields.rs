@@ -4,16 +4,15 @@
 //! twice, because two readers could take it for two things. What is not looked for is only skipped, so neither its depth nor its
 //! numbers nor its escapes can do harm. What is found is UTF-8.
 
-use std::borrow::Cow;
-
 use crate::scan::{Inside, Key, after_value, after_white_space, key};
+use crate::text::unescaped;
 
 /// Most children of one node: as many as bits in the set of those already seen.
 const CHILDREN_MAX: usize = 64;
 
 /// The fields to look for, by JSON pointer (RFC 6901, without `~` escapes). A field's slot is the order it was added in.
 #[derive(Debug, Clone)]
-pub(crate) struct Fields {
+pub struct Fields {
     nodes: Vec<Node>,
     pointers: Vec<String>,
 }
@@ -28,10 +27,10 @@ struct Node {
 
 /// The body is not JSON, or says one thing twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub struct Malformed;
 
 /// Each field's JSON text by slot, `None` where the body has no such field.
-pub(crate) type Found<'a> = Vec<Option<&'a str>>;
+pub type Found<'a> = Vec<Option<&'a str>>;
 
 impl Default for Fields {
     fn default() -> Self {
@@ -40,12 +39,12 @@ impl Default for Fields {
 }
 
 impl Fields {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.pointers.is_empty()
     }
 
     /// The slot of `pointer`, or `None` where there are too many fields beside it.
-    pub(crate) fn add(&mut self, pointer: &str) -> Option<usize> {
+    pub fn add(&mut self, pointer: &str) -> Option<usize> {
         if let Some(slot) = self.pointers.iter().position(|known| known == pointer) {
             return Some(slot);
         }
@@ -71,11 +70,11 @@ impl Fields {
     }
 
     /// What is found where there is no JSON.
-    pub(crate) fn nothing(&self) -> Found<'static> {
+    pub fn nothing(&self) -> Found<'static> {
         vec![None; self.pointers.len()]
     }
 
-    pub(crate) fn find<'a>(&self, json: &'a [u8]) -> Result<Found<'a>, Malformed> {
+    pub fn find<'a>(&self, json: &'a [u8]) -> Result<Found<'a>, Malformed> {
         let mut found = self.nothing();
         let rest = self.value(&self.nodes[0], after_white_space(json), &mut found)?;
         if after_white_space(rest).is_empty() { Ok(found) } else { Err(Malformed) }
@@ -134,7 +133,7 @@ impl Node {
     fn child(&self, key: Key<'_>) -> Option<usize> {
         if key.escaped {
             // A key that cannot be text, for half a surrogate pair, is none of ours.
-            let key: String = serde_json::from_slice(&[b"\"", key.text, b"\""].concat()).ok()?;
+            let key = unescaped(std::str::from_utf8(key.text).ok()?).ok()?;
             return self.children.iter().position(|(name, _)| *name == key);
         }
         if self.lengths & length_bit(key.text.len()) == 0 {
@@ -149,16 +148,6 @@ impl Node {
 
 fn length_bit(bytes: usize) -> u64 {
     1 << (bytes % 64)
-}
-
-/// A scalar's text: a string without its quotes, a number or a boolean as it is written. `None` for null, objects and arrays.
-pub(crate) fn scalar(json: &str) -> Result<Option<Cow<'_, str>>, Malformed> {
-    match json.as_bytes().first() {
-        Some(b'"') if !json.contains('\\') => Ok(json.get(1..json.len() - 1).map(Cow::Borrowed)),
-        Some(b'"') => serde_json::from_str(json).map(|text: String| Some(Cow::Owned(text))).map_err(|_| Malformed),
-        Some(b'n' | b'{' | b'[') | None => Ok(None),
-        Some(_) => Ok(Some(Cow::Borrowed(json))),
-    }
 }
 
 #[cfg(test)]
@@ -230,16 +219,5 @@ mod tests {
         for json in ["", "x", "{", "{}x", "\u{feff}{}", r#"{"id": 01}"#, r#"{"id" "a"}"#] {
             check(&["/id"], json, Err(Malformed));
         }
-    }
-
-    #[test]
-    fn a_scalar_has_text_and_nothing_else_has() {
-        assert_eq!(scalar(r#""a\nb""#).unwrap().unwrap(), "a\nb");
-        assert_eq!(scalar("-1.50").unwrap().unwrap(), "-1.50");
-        assert_eq!(scalar("true").unwrap().unwrap(), "true");
-        for none in ["null", "{}", "[1]"] {
-            assert_eq!(scalar(none), Ok(None));
-        }
-        assert_eq!(scalar(r#""\ud800""#), Err(Malformed));
     }
 }

@@ -73,6 +73,14 @@ const fn marks(eight: u64) -> u64 {
     (quote_or_control | backslash) & !eight & repeated(0x80)
 }
 
+/// How many of eight bytes stand before the first backslash.
+#[inline(always)]
+pub(crate) fn before_backslash(eight: [u8; 8]) -> usize {
+    let backslash = u64::from_le_bytes(eight) ^ repeated(b'\\');
+    let marks = backslash.wrapping_sub(repeated(1)) & !backslash & repeated(0x80);
+    marks.trailing_zeros() as usize / 8
+}
+
 const fn repeated(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
 }
