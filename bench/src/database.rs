@@ -6,6 +6,7 @@ use anyhow::{Context, ensure};
 use hookledger_core::Secret;
 use hookledger_harness::{Postgres, PostgresOptions};
 use hookledger_ledger::{DatabaseConfig, Ledger, Tls, connect, migrate};
+use tokio::process::Command;
 use tokio_postgres::Client;
 
 /// A small server's: the rest of the memory caches files.
@@ -82,16 +83,16 @@ pub(crate) struct Pgbench {
 }
 
 /// Runs `script` over so many connections for so long. Extended protocol, as the functions speak it.
-pub(crate) fn pgbench(url: &str, script: &str, connections: usize, time: Duration) -> anyhow::Result<Pgbench> {
+pub(crate) async fn pgbench(url: &str, script: &str, connections: usize, time: Duration) -> anyhow::Result<Pgbench> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("script.sql");
     std::fs::write(&file, script)?;
-    let mut pgbench = std::process::Command::new("pgbench");
+    let mut pgbench = Command::new("pgbench");
     let seconds = time.as_secs().max(1).to_string();
     let connections = connections.to_string();
     pgbench.args(["--no-vacuum", "--protocol", "extended", "--time", &seconds, "--client", &connections, "--jobs", "1"]);
     pgbench.arg("--file").arg(&file).arg(url);
-    let output = pgbench.output().context("run pgbench, which comes with PostgreSQL's client programs")?;
+    let output = pgbench.output().await.context("run pgbench, which comes with PostgreSQL's client programs")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     ensure!(output.status.success(), "pgbench fails: {}", String::from_utf8_lossy(&output.stderr).trim());
     let number = |before: &str| -> anyhow::Result<f64> {

@@ -86,7 +86,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> anyhow::Result<()> {
     // One thread, and everything a task on it: what wakes another thread takes its time from those who are measured.
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(runtime.spawn(ask(arguments)))?
 }
 

@@ -27,9 +27,8 @@ pub(super) struct Floors {
 impl Floors {
     pub(super) async fn measure(&mut self, stage: &Stage) -> anyhow::Result<()> {
         let script = claim_script();
-        let bench = |connections| tokio::task::block_in_place(|| pgbench(&stage.url, &script, connections, PGBENCH_TIME));
-        self.pgbench_one.push(bench(1)?);
-        self.pgbench_many.push(bench(MANY)?);
+        self.pgbench_one.push(pgbench(&stage.url, &script, 1, PGBENCH_TIME).await?);
+        self.pgbench_many.push(pgbench(&stage.url, &script, MANY, PGBENCH_TIME).await?);
         self.queue_us.push(queue_round_trip(stage).await?);
         self.hmac_us.push(hmac());
         Ok(())

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, ensure};
 use hookledger_ledger::{LEASE_TERM_S, STATEMENTS};
+use tokio::process::Command;
 
 use super::BATCH;
 use crate::stage::Stage;
@@ -25,10 +26,10 @@ pub(super) async fn measure(stage: &Stage, ids: &[String]) -> anyhow::Result<f64
     let file = folder.path().join("batch.sql");
     std::fs::write(&file, script())?;
     let batches = (ids.len() / BATCH).to_string();
-    let mut pgbench = std::process::Command::new("pgbench");
+    let mut pgbench = Command::new("pgbench");
     pgbench.args(["--no-vacuum", "--protocol", "extended", "--client", "1", "--transactions", &batches, "--file"]);
     pgbench.arg(&file).arg(&stage.url);
-    let output = tokio::task::block_in_place(|| pgbench.output()).context("run pgbench")?;
+    let output = pgbench.output().await.context("run pgbench")?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "pgbench fails: {}", said.trim());
     let settled = "SELECT count(*) FROM webhook_event WHERE event_id = ANY ($1) AND status = 'settled'";

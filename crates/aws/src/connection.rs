@@ -1,4 +1,5 @@
-//! One kept connection to one server, for the call that each event costs: no pool to look in, no URL to take apart each time.
+//! One kept connection to one server, for the call that each event costs, of which only the status matters: no pool to look in, no
+//! URL to take apart, no task beside the caller's, and no headers made and read that nobody looks at.
 //!
 //! Invariant: a connection is used again only after a whole answer, and a request that may have reached the server is not
 //! sent a second time here.
@@ -6,18 +7,25 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use bytes::Bytes;
-use http::{Request, Response, Uri};
-use http_body_util::{BodyExt as _, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_openssl::client::legacy::HttpsConnector;
+use futures_util::FutureExt as _;
+use http::Uri;
+use httparse::{EMPTY_HEADER, Header};
+use hyper_openssl::client::legacy::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tower_service::Service as _;
 
 use crate::connector::IDLE_MAX;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Of an answer, all that a connection is kept for. A longer one is not read to its end.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+/// What an answer usually fits.
+const ANSWER_BYTES_USUAL: usize = 1 << 10;
+const HEADERS_MAX: usize = 32;
 
 /// A server, and the connection to it when there is one. Two calls at a time have one each; the last to end is kept.
 pub struct Connection {
@@ -27,8 +35,14 @@ pub struct Connection {
 }
 
 struct Kept {
-    sender: SendRequest<Full<Bytes>>,
+    open: Open,
     used: Instant,
+}
+
+struct Open {
+    stream: TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>,
+    /// What was read of an answer.
+    answer: Vec<u8>,
 }
 
 impl Connection {
@@ -36,51 +50,177 @@ impl Connection {
         Self { https, server, kept: Mutex::new(None) }
     }
 
-    /// Sends `request`, whose URI is a path and which has its `Host`, and reads the whole answer. Whoever gives up waiting gives
-    /// the connection up with it.
-    pub async fn ask(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, BoxError> {
-        let mut request = request;
-        if let Some(mut kept) = self.take()
-            && kept.ready().await.is_ok()
-        {
-            match kept.try_send_request(request).await {
-                Ok(response) => return self.whole(response, kept).await,
-                Err(mut refused) => match refused.take_message() {
-                    // It was closed meanwhile, and nothing of the request was sent.
-                    Some(back) => request = back,
-                    None => return Err(refused.into_error().into()),
-                },
+    /// Sends `request`, a whole one of HTTP/1.1 (RFC 9112) as it goes over the wire, and gives the status of its answer. Whoever gives
+    /// up waiting gives the connection up with it.
+    pub async fn ask(&self, request: &[u8]) -> Result<u16, BoxError> {
+        let mut open = match self.take() {
+            Some(open) => open,
+            None => Box::pin(self.open()).await?,
+        };
+        open.stream.write_all(request).await?;
+        let (status, is_whole) = open.status().await?;
+        if is_whole {
+            self.keep(open);
+        }
+        Ok(status)
+    }
+
+    /// The one that was kept, unless it is old or the server has ended it.
+    fn take(&self) -> Option<Open> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let Kept { mut open, used } = kept;
+        let is_silent = open.read().now_or_never().is_none();
+        (used.elapsed() < IDLE_MAX && is_silent).then_some(open)
+    }
+
+    fn keep(&self, open: Open) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Kept { open, used: Instant::now() });
+    }
+
+    async fn open(&self) -> Result<Open, BoxError> {
+        let stream = TokioIo::new(self.https.clone().call(self.server.clone()).await?);
+        Ok(Open { stream, answer: Vec::with_capacity(ANSWER_BYTES_USUAL) })
+    }
+}
+
+impl Open {
+    /// And whether the answer was read to its end, after which the connection can be used again.
+    async fn status(&mut self) -> Result<(u16, bool), BoxError> {
+        self.answer.clear();
+        loop {
+            if let Some(head) = Head::parse(&self.answer)? {
+                match head.bytes {
+                    Some(bytes) if self.answer.len() < bytes && bytes <= ANSWER_BYTES_MAX => {}
+                    bytes => return Ok((head.status, bytes == Some(self.answer.len()))),
+                }
+            }
+            if self.answer.len() > ANSWER_BYTES_MAX {
+                return Err("an answer's head is too long".into());
+            }
+            if self.read().await? == 0 {
+                return Err("the server ended the connection before its answer was whole".into());
             }
         }
-        let mut fresh = self.open().await?;
-        let response = fresh.send_request(request).await?;
-        self.whole(response, fresh).await
     }
 
-    fn take(&self) -> Option<SendRequest<Full<Bytes>>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        (kept.used.elapsed() < IDLE_MAX).then_some(kept.sender)
+    async fn read(&mut self) -> std::io::Result<usize> {
+        self.stream.read_buf(&mut self.answer).await
+    }
+}
+
+struct Head {
+    status: u16,
+    /// Of the whole answer; `None` where its end is marked in another way, or the connection ends behind it.
+    bytes: Option<usize>,
+}
+
+impl Head {
+    /// `None` where there is more to come.
+    fn parse(answer: &[u8]) -> Result<Option<Self>, httparse::Error> {
+        let mut headers = [EMPTY_HEADER; HEADERS_MAX];
+        let mut response = httparse::Response::new(&mut headers);
+        let httparse::Status::Complete(head_bytes) = response.parse(answer)? else { return Ok(None) };
+        let is_kept = response.version == Some(1) && text(response.headers, "connection") != Some("close");
+        let body_bytes = text(response.headers, "content-length").and_then(|length| length.parse::<usize>().ok());
+        let bytes = body_bytes.filter(|_| is_kept).and_then(|bytes| bytes.checked_add(head_bytes));
+        Ok(Some(Self { status: response.code.unwrap_or_default(), bytes }))
+    }
+}
+
+fn text<'a>(headers: &[Header<'a>], name: &str) -> Option<&'a str> {
+    let header = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
+    std::str::from_utf8(header.value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+    use tokio::task::JoinHandle;
+
+    use super::*;
+    use crate::connector::Connector;
+    use crate::roots::Roots;
+
+    const REQUEST: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n";
+    const WHOLE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+
+    /// Answers each request with the next of `answers`, in the pieces that they have, and ends a connection behind what is followed by
+    /// nothing. Gives for each connection how many requests it took.
+    #[expect(clippy::disallowed_methods, reason = "a server beside the test")]
+    async fn server(connections: Vec<Vec<Vec<&'static str>>>) -> (Connection, JoinHandle<Vec<usize>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
+        let taken = tokio::spawn(async move {
+            let mut taken = Vec::new();
+            for answers in connections {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                taken.push(0);
+                for pieces in answers {
+                    let mut request = [0; REQUEST.len()];
+                    stream.read_exact(&mut request).await.unwrap();
+                    assert_eq!(request, REQUEST);
+                    *taken.last_mut().unwrap() += 1;
+                    for piece in pieces {
+                        stream.write_all(piece.as_bytes()).await.unwrap();
+                        tokio::task::yield_now().await;
+                    }
+                }
+            }
+            taken
+        });
+        (Connector::new(&Roots::Amazon).unwrap().connection(uri), taken)
     }
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the connection is driven beside the call that waits for it; it has nothing to do while none does"
-    )]
-    async fn open(&self) -> Result<SendRequest<Full<Bytes>>, BoxError> {
-        let (sender, connection) = handshake(self.https.clone().call(self.server.clone()).await?).await?;
-        // Whoever waits for an answer learns that the connection has ended.
-        tokio::spawn(async move { drop(connection.await) });
-        Ok(sender)
+    #[tokio::test]
+    async fn a_connection_is_kept_behind_a_whole_answer_in_however_many_pieces() {
+        let pieces = vec!["HTTP/1.1 503 Slow", " Down\r\ncontent-length:", " 3\r\n", "\r\n", "a", "bc"];
+        let (connection, taken) = server(vec![vec![vec![WHOLE], pieces, vec![WHOLE]]]).await;
+        for status in [200, 503, 200] {
+            assert_eq!(connection.ask(REQUEST).await.unwrap(), status);
+        }
+        assert_eq!(taken.await.unwrap(), [3]);
     }
 
-    async fn whole(
-        &self,
-        response: Response<Incoming>,
-        sender: SendRequest<Full<Bytes>>,
-    ) -> Result<Response<Bytes>, BoxError> {
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await?.to_bytes();
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Kept { sender, used: Instant::now() });
-        Ok(Response::from_parts(parts, body))
+    #[tokio::test]
+    async fn an_answer_that_ends_in_another_way_counts_and_its_connection_is_not_used_again() {
+        for answer in [
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nConnection: close\r\ncontent-length: 2\r\n\r\n{}",
+            "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 Not asked for\r\n\r\n",
+            "HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n",
+        ] {
+            let (connection, taken) = server(vec![vec![vec![answer]], vec![vec![WHOLE]]]).await;
+            for _ in 0..2 {
+                assert_eq!(connection.ask(REQUEST).await.unwrap(), 200, "{answer}");
+            }
+            assert_eq!(taken.await.unwrap(), [1, 1], "{answer}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_answer_is_an_error_and_nothing_is_sent_twice() {
+        let endless = "HTTP/1.1 200 OK\r\nx: ".to_owned() + &"x".repeat(2 * ANSWER_BYTES_MAX);
+        for answer in
+            ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{", "no HTTP\r\n\r\n", endless.leak()]
+        {
+            let (connection, taken) = server(vec![vec![vec![answer]], vec![vec![WHOLE]]]).await;
+            connection.ask(REQUEST).await.unwrap_err();
+            assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
+            assert_eq!(taken.await.unwrap(), [1, 1]);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_ended_meanwhile_is_replaced() {
+        let (connection, taken) = server(vec![vec![vec![WHOLE]], vec![vec![WHOLE]]]).await;
+        assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
+        // Until its end has come, it looks as if it could be used.
+        while let Some(open) = connection.take() {
+            connection.keep(open);
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
+        assert_eq!(taken.await.unwrap(), [1, 1]);
     }
 }

@@ -12,9 +12,8 @@ use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsP
 use aws_smithy_async::time::SharedTimeSource;
 use aws_types::SdkConfig;
 use aws_types::service_config::ServiceConfigKey;
-use bytes::Bytes;
 use hookledger_aws::{Aws, Connection};
-use http::{HeaderMap, Method, Request, Uri};
+use http::Uri;
 use serde::Serialize;
 
 use crate::sign::Signer;
@@ -55,16 +54,12 @@ impl Sender {
     }
 
     pub(crate) async fn send(&self, queue_url: &str, message_body: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let body = Bytes::from(serde_json::to_vec(&SendMessage { queue_url, message_body })?);
-        let mut request = Request::new(body.clone().into());
-        *request.method_mut() = Method::POST;
-        *request.headers_mut() = self.sign(&body).await?;
-        let response = self.connection.ask(request).await?;
-        let status = response.status();
-        if status.as_u16() == 200 { Ok(()) } else { Err(format!("SQS answers {status}").into()) }
+        let request = self.sign(&serde_json::to_vec(&SendMessage { queue_url, message_body })?).await?;
+        let status = self.connection.ask(&request).await?;
+        if status == 200 { Ok(()) } else { Err(format!("SQS answers {status}").into()) }
     }
 
-    async fn sign(&self, body: &[u8]) -> Result<HeaderMap, Box<dyn Error + Send + Sync>> {
+    async fn sign(&self, body: &[u8]) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
         let now = self.clock.now();
         let lasts = |known: &Credentials| {
             known.expiry().is_none_or(|at| at.duration_since(now).is_ok_and(|left| left > CREDENTIALS_LEFT_MIN))
@@ -72,11 +67,14 @@ impl Sender {
         let known = self.signer.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut signer = match known.filter(|signer| lasts(signer.credentials())) {
             Some(signer) => signer,
-            None => Signer::new(self.provider.provide_credentials().await?, self.region.clone(), self.host.clone()),
+            None => {
+                let credentials = Box::pin(self.provider.provide_credentials()).await?;
+                Signer::new(credentials, self.region.clone(), self.host.clone())
+            }
         };
-        let headers = signer.headers(body, now)?;
+        let request = signer.request(body, now);
         *self.signer.lock().unwrap_or_else(PoisonError::into_inner) = Some(signer);
-        Ok(headers)
+        Ok(request?)
     }
 }
 

@@ -8,19 +8,14 @@ use std::time::SystemTime;
 use aws_credential_types::Credentials;
 use hmac::digest::InvalidLength;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, InvalidHeaderValue};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::HeaderValue;
+use http::header::InvalidHeaderValue;
 use jiff::Timestamp;
 use jiff::tz::Offset;
 use sha2::{Digest as _, Sha256};
 
 const SERVICE: &str = "sqs";
-const TYPE: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
-const SEND_MESSAGE: HeaderValue = HeaderValue::from_static("AmazonSQS.SendMessage");
-
-const DATE: HeaderName = HeaderName::from_static("x-amz-date");
-const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
-const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SignError {
@@ -42,11 +37,17 @@ pub(crate) struct Signer {
 
 /// What is the same for a whole day.
 struct Day {
+    /// As in 20151231.
+    date: [u8; 8],
     /// As in 20151231/eu-west-1/sqs/aws4_request.
     scope: String,
     key: Hmac<Sha256>,
-    /// All headers but those that differ from request to request.
-    headers: HeaderMap,
+    /// The request's line and those of its headers that are the same for all requests.
+    head: String,
+    /// From its algorithm on, up to the signature.
+    authorization: String,
+    /// What is signed of the request, before its time, between that and the digest of its body.
+    signed: [String; 2],
 }
 
 impl Signer {
@@ -59,75 +60,115 @@ impl Signer {
         &self.credentials
     }
 
-    /// All headers of a `SendMessage` to `/` with this body, but for `Content-Length`.
-    pub(crate) fn headers(&mut self, body: &[u8], now: SystemTime) -> Result<HeaderMap, SignError> {
-        let time = Offset::UTC.to_datetime(Timestamp::try_from(now)?).strftime("%Y%m%dT%H%M%SZ").to_string();
-        let date = time.get(..8).unwrap_or_default();
-        let kept = self.day.take().filter(|day| day.scope.starts_with(date));
-        let day = kept.map_or_else(|| self.day(date), Ok)?;
+    /// A `SendMessage` with this body, as it goes over the wire.
+    pub(crate) fn request(&mut self, body: &[u8], now: SystemTime) -> Result<Vec<u8>, SignError> {
+        let time = time(now)?;
+        let kept = self.day.take().filter(|day| time.starts_with(&day.date));
+        let day = kept.map_or_else(|| self.day(&time), Ok)?;
         let day = self.day.insert(day);
-        let Self { credentials, host, .. } = self;
 
-        let (token, names) = match credentials.session_token() {
-            Some(token) => (token, "content-type;host;x-amz-date;x-amz-security-token;x-amz-target"),
-            None => ("", "content-type;host;x-amz-date;x-amz-target"),
-        };
-        let mut request = String::with_capacity(512 + token.len());
-        for part in ["POST\n/\n\ncontent-type:application/x-amz-json-1.0\nhost:", host, "\nx-amz-date:", &time] {
-            request.push_str(part);
-        }
-        if !token.is_empty() {
-            request.push_str("\nx-amz-security-token:");
-            request.push_str(token);
-        }
-        request.push_str("\nx-amz-target:AmazonSQS.SendMessage\n\n");
-        request.push_str(names);
-        request.push('\n');
-        request.push_str(&hex::encode(Sha256::digest(body)));
+        let [before, between] = &day.signed;
+        let signed = [before.as_bytes(), &time, between.as_bytes(), &hexadecimal(Sha256::digest(body))].concat();
+        let to_sign = [ALGORITHM.as_bytes(), b"\n", &time, b"\n", day.scope.as_bytes(), b"\n"].concat();
+        let mut key = day.key.clone();
+        key.update(&to_sign);
+        key.update(&hexadecimal(Sha256::digest(signed)));
+        let signature = hexadecimal(key.finalize().into_bytes());
 
-        let to_sign = ["AWS4-HMAC-SHA256\n", &time, "\n", &day.scope, "\n", &hex::encode(Sha256::digest(request))].concat();
-        let signature = hex::encode(mac(day.key.clone(), &to_sign));
-        let id = credentials.access_key_id();
-        let authorization =
-            ["AWS4-HMAC-SHA256 Credential=", id, "/", &day.scope, ", SignedHeaders=", names, ", Signature=", &signature]
-                .concat();
-
-        let mut headers = day.headers.clone();
-        headers.insert(DATE, HeaderValue::try_from(time)?);
-        headers.insert(AUTHORIZATION, HeaderValue::try_from(authorization)?);
-        Ok(headers)
+        let length = body.len().to_string();
+        let parts = [
+            day.head.as_bytes(),
+            b"\r\nx-amz-date: ",
+            &time,
+            b"\r\nauthorization: ",
+            day.authorization.as_bytes(),
+            &signature,
+            b"\r\ncontent-length: ",
+            length.as_bytes(),
+            b"\r\n\r\n",
+            body,
+        ];
+        Ok(parts.concat())
     }
 
-    fn day(&self, date: &str) -> Result<Day, SignError> {
-        let mut key = Hmac::new_from_slice(["AWS4", self.credentials.secret_access_key()].concat().as_bytes())?;
-        let scope = [date, &self.region, SERVICE, "aws4_request"];
+    fn day(&self, time: &[u8; 16]) -> Result<Day, SignError> {
+        let Self { credentials, region, host, .. } = self;
+        let date = std::array::from_fn(|n| time[n]);
+        let mut key = Hmac::new_from_slice(["AWS4", credentials.secret_access_key()].concat().as_bytes())?;
+        let scope = [&*String::from_utf8_lossy(&date), region, SERVICE, "aws4_request"];
         for part in scope {
-            key = Hmac::new_from_slice(&mac(key, part))?;
+            key.update(part.as_bytes());
+            key = Hmac::new_from_slice(&key.finalize().into_bytes())?;
         }
-        let mut headers = HeaderMap::with_capacity(8);
-        headers.insert(HOST, HeaderValue::try_from(&self.host)?);
-        headers.insert(CONTENT_TYPE, TYPE);
-        headers.insert(TARGET, SEND_MESSAGE);
-        if let Some(token) = self.credentials.session_token() {
-            headers.insert(TOKEN, HeaderValue::try_from(token)?);
+        let scope = scope.join("/");
+        let (token, names) = match credentials.session_token() {
+            Some(token) => {
+                (format!("x-amz-security-token:{token}\n"), "content-type;host;x-amz-date;x-amz-security-token;x-amz-target")
+            }
+            None => (String::new(), "content-type;host;x-amz-date;x-amz-target"),
+        };
+        let id = credentials.access_key_id();
+        let authorization = format!("{ALGORITHM} Credential={id}/{scope}, SignedHeaders={names}, Signature=");
+        for value in [host, &authorization, credentials.session_token().unwrap_or_default()] {
+            HeaderValue::try_from(value)?;
         }
-        Ok(Day { scope: scope.join("/"), key, headers })
+        let mut head = format!(
+            "POST / HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/x-amz-json-1.0\r\nx-amz-target: AmazonSQS.SendMessage"
+        );
+        if let Some(token) = credentials.session_token() {
+            head.push_str("\r\nx-amz-security-token: ");
+            head.push_str(token);
+        }
+        let signed = [
+            format!("POST\n/\n\ncontent-type:application/x-amz-json-1.0\nhost:{host}\nx-amz-date:"),
+            format!("\n{token}x-amz-target:AmazonSQS.SendMessage\n\n{names}\n"),
+        ];
+        Ok(Day { date, scope, key, head, authorization, signed })
     }
 }
 
-fn mac(mut key: Hmac<Sha256>, text: &str) -> [u8; 32] {
-    key.update(text.as_bytes());
-    key.finalize().into_bytes().into()
+/// As in 20151231T235959Z.
+fn time(now: SystemTime) -> Result<[u8; 16], SignError> {
+    let at = Offset::UTC.to_datetime(Timestamp::try_from(now)?);
+    let mut time = *b"00000000T000000Z";
+    let [year_of_century, month, day, hour, minute, second] =
+        [at.year() % 100, at.month().into(), at.day().into(), at.hour().into(), at.minute().into(), at.second().into()];
+    for (at, number) in
+        [(0, at.year() / 100), (2, year_of_century), (4, month), (6, day), (9, hour), (11, minute), (13, second)]
+    {
+        let digit = |number: i16| b'0' + u8::try_from(number.rem_euclid(10)).unwrap_or_default();
+        (time[at], time[at + 1]) = (digit(number / 10), digit(number));
+    }
+    Ok(time)
+}
+
+fn hexadecimal(digest: impl Into<[u8; 32]>) -> [u8; 64] {
+    let mut text = [0; 64];
+    // It cannot fail: there is as much room as it takes.
+    let _ = hex::encode_to_slice(digest.into(), &mut text);
+    text
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
     use std::time::{Duration, UNIX_EPOCH};
 
     use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
     use aws_sigv4::sign::v4;
 
     use super::*;
+
+    /// The body, and each header of a request.
+    fn read(request: &[u8]) -> (&[u8], HashMap<&str, &str>) {
+        let end = request.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+        let lines = std::str::from_utf8(&request[..end]).unwrap().split("\r\n");
+        let headers: Vec<(&str, &str)> = lines.skip(1).map(|line| line.split_once(": ").unwrap()).collect();
+        let count = headers.len();
+        let headers: HashMap<_, _> = headers.into_iter().collect();
+        assert_eq!(headers.len(), count, "a header stands there twice");
+        (&request[end + 4..], headers)
+    }
 
     /// `Authorization` by AWS's own signer.
     fn of_aws(credentials: &Credentials, host: &str, body: &[u8], now: SystemTime) -> String {
@@ -160,11 +201,13 @@ mod tests {
                 let mut signer = Signer::new(credentials.clone(), "eu-west-1".into(), host.into());
                 for now in [midnight - Duration::from_millis(1), midnight, midnight + Duration::from_secs(3_661)] {
                     for body in [&b"{}"[..], "{\"QueueUrl\":\"é\"}".as_bytes()] {
-                        let headers = signer.headers(body, now).unwrap();
-                        assert_eq!(headers["authorization"].to_str().unwrap(), of_aws(&credentials, host, body, now));
-                        assert_eq!(headers["host"], *host);
-                        let token = headers.get("x-amz-security-token").map(|token| token.to_str().unwrap());
-                        assert_eq!(token, credentials.session_token());
+                        let request = signer.request(body, now).unwrap();
+                        let (sent, headers) = read(&request);
+                        assert_eq!(sent, body);
+                        assert_eq!(headers["authorization"], of_aws(&credentials, host, body, now));
+                        assert_eq!(headers["host"], host);
+                        assert_eq!(headers.get("x-amz-security-token").copied(), credentials.session_token());
+                        assert_eq!(headers["content-length"], body.len().to_string());
                     }
                 }
             }
@@ -174,7 +217,7 @@ mod tests {
     #[test]
     fn what_cannot_stand_in_a_header_is_an_error() {
         let credentials = Credentials::new("id\n", "secret", None, None, "test");
-        let refused = Signer::new(credentials, "eu-west-1".into(), "host".into()).headers(b"{}", UNIX_EPOCH);
+        let refused = Signer::new(credentials, "eu-west-1".into(), "host".into()).request(b"{}", UNIX_EPOCH);
         assert!(matches!(refused, Err(SignError::Header(_))), "{refused:?}");
     }
 }
