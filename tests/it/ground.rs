@@ -103,6 +103,16 @@ pub(crate) fn event(id: &str) -> VerifiedEvent {
 
 /// About the object `sub_1`, with a version in microseconds.
 pub(crate) fn event_with(id: &str, version: Option<i64>, lifecycle: Lifecycle, body: &[u8]) -> VerifiedEvent {
+    event_of(id, version, lifecycle, &[("content-type", "application/json")], body)
+}
+
+pub(crate) fn event_of(
+    id: &str,
+    version: Option<i64>,
+    lifecycle: Lifecycle,
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> VerifiedEvent {
     let token = "t".repeat(32);
     let proof = Proof::replay_token(&Secret::new(token.clone()).unwrap(), token.as_bytes()).unwrap();
     let identity = Identity {
@@ -112,6 +122,6 @@ pub(crate) fn event_with(id: &str, version: Option<i64>, lifecycle: Lifecycle, b
         version,
         lifecycle,
     };
-    let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     VerifiedEvent::new(&proof, SourceName::new("stripe").unwrap(), identity, headers, Bytes::copy_from_slice(body))
 }

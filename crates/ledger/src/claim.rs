@@ -3,9 +3,9 @@
 //! How a row is claimed, and when a duplicate asks for its event to be queued again, is in `webhook_claim`
 //! (`migrations/V1__ledger.sql`): one call, one round trip, one commit, whatever is found.
 
-use std::collections::BTreeMap;
-
 use hookledger_core::{Claim, ClaimMode, EventRef, Status, VerifiedEvent};
+use serde::Serializer as _;
+use serde_json::Serializer;
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
@@ -50,7 +50,7 @@ impl Ledger {
         order.sort_by(|(_, one), (_, other)| key(one).cmp(&key(other)));
         order.dedup_by(|(_, later), (_, first)| key(later) == key(first));
         let mut claims = vec![Claim::Duplicate { status: Status::Claimed, requeue: false }; events.len()];
-        let answer = self.call_for_each(&order, observe).await?;
+        let answer = Box::pin(self.call_for_each(&order, observe)).await?;
         for ((at, _), row) in order.into_iter().zip(&answer.rows) {
             if let Some(claim) = claims.get_mut(at) {
                 *claim = claim_of(row, answer.second_try)?;
@@ -137,9 +137,10 @@ fn claim_of(row: &Row, second_try: bool) -> Result<Claim, LedgerError> {
     Ok(Claim::Duplicate { status, requeue: requeue || second_try })
 }
 
-/// A name that is there twice has its last value.
+/// A name that is there twice has its last value: so `jsonb` takes it.
 fn headers_as_json(headers: &[(String, String)]) -> String {
-    let by_name: BTreeMap<&str, &str> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let mut json = Vec::new();
     // It cannot fail: keys are texts, and nothing is read from elsewhere.
-    serde_json::to_string(&by_name).unwrap_or_default()
+    let _ = Serializer::new(&mut json).collect_map(headers.iter().map(|(name, value)| (name, value)));
+    String::from_utf8(json).unwrap_or_default()
 }

@@ -46,6 +46,11 @@ impl Hint {
         Ok(Self { server, connection: Mutex::new(None) })
     }
 
+    /// Whether there is a Redis to ask.
+    pub fn is_on(&self) -> bool {
+        self.server.is_some()
+    }
+
     /// Whether the event is known to have been settled within the last [`HINT_TTL_S`].
     pub async fn seen(&self, event: &EventRef) -> bool {
         self.within_budget(async |connection| connection.call(&["EXISTS", &key(event)]).await).await

@@ -52,7 +52,7 @@ pub struct SecretStore {
 #[derive(Clone)]
 struct Cached {
     /// Those of the environment, which cannot change.
-    fixed: Vec<Secret>,
+    fixed: Arc<[Secret]>,
     /// All of them; empty after a refusal.
     live: Arc<[Secret]>,
     fetched_at: Micros,
@@ -66,7 +66,7 @@ impl SecretStore {
         let versions = fetch_all(&vault, &named).await?;
         let mut cached = HashMap::new();
         for source in sources.iter() {
-            let fixed = from_env(source, env)?;
+            let fixed: Arc<[Secret]> = from_env(source, env)?.into();
             let live = with_stored(source, &fixed, &versions)?;
             cached.insert(source.name().clone(), Cached { fixed, live, fetched_at: now, tried_at: now });
         }

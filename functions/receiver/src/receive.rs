@@ -107,7 +107,7 @@ impl Receiver {
         let Some(first) = events.first() else { return answer::ignored() };
         let event_id = &first.identity().event_id;
         report.event(first, events.len());
-        if self.is_storm(events).await {
+        if self.hint.is_on() && Box::pin(self.is_storm(events)).await {
             report.duplicates(events.len());
             return answer::duplicate(event_id, events.len());
         }

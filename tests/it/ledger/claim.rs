@@ -1,7 +1,7 @@
 use hookledger_core::{Claim, ClaimMode, Lifecycle, Status};
 use hookledger_ledger::Grant;
 
-use crate::ground::{Ground, event, event_with, key};
+use crate::ground::{Ground, event, event_of, event_with, key};
 
 fn duplicate(status: Status, requeue: bool) -> Claim {
     Claim::Duplicate { status, requeue }
@@ -43,6 +43,19 @@ async fn deliveries_of_the_same_events_in_opposite_order_do_not_deadlock() {
         let new = both.0.unwrap().into_iter().chain(both.1.unwrap()).filter(|claim| *claim == Claim::New).count();
         assert_eq!(new, 30);
     }
+}
+
+#[tokio::test]
+async fn of_a_header_that_is_there_twice_the_last_value_is_kept() {
+    let mut ground = Ground::new("claim_headers").await;
+    let headers = [("b", "1"), ("a", "\"é\\"), ("b", "2")];
+    let of = |id: &str, headers: &[_]| event_of(id, None, Lifecycle::Updated, headers, b"{}");
+    // One is claimed by another statement than several.
+    ground.claim(&of("one", &headers)).await;
+    ground.ledger.claim(&[of("two", &headers), of("three", &[])], ClaimMode::Enforce).await.unwrap();
+    let kept = r#"{"a": "\"é\\", "b": "2"}"#;
+    let sql = format!("SELECT event_id, headers = '{kept}' OR headers = '{{}}' FROM webhook_payload ORDER BY 1");
+    ground.check_read(&sql, "(one,t) (three,t) (two,t)").await;
 }
 
 #[tokio::test]
