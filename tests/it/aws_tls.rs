@@ -20,14 +20,18 @@ use crate::tls::certificate::{Authority, Validity};
 struct Sqs {
     port: u16,
     requests: Arc<AtomicUsize>,
+    /// Of them, those that the SDK has sent, which sends what could not be sent without it.
+    by_the_sdk: Arc<AtomicUsize>,
     _listening: JoinSet<()>,
 }
 
 impl Sqs {
     async fn start(identity: Identity) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let (port, requests) = (listener.local_addr().unwrap().port(), Arc::new(AtomicUsize::new(0)));
-        let (acceptor, counted) = (TlsAcceptor::from(native_tls::TlsAcceptor::new(identity).unwrap()), requests.clone());
+        let port = listener.local_addr().unwrap().port();
+        let (requests, by_the_sdk) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (counted, counted_of_sdk) = (requests.clone(), by_the_sdk.clone());
+        let acceptor = TlsAcceptor::from(native_tls::TlsAcceptor::new(identity).unwrap());
         let mut listening = JoinSet::new();
         listening.spawn(async move {
             loop {
@@ -35,15 +39,17 @@ impl Sqs {
                 // One that does not believe the certificate goes away.
                 let Ok(mut stream) = acceptor.accept(stream).await else { continue };
                 let mut request = [0; 8192];
-                while stream.read(&mut request).await.is_ok_and(|read| read > 0) {
+                while let Ok(read @ 1..) = stream.read(&mut request).await {
                     counted.fetch_add(1, Ordering::Relaxed);
+                    let is_of_sdk = String::from_utf8_lossy(&request[..read]).contains("aws-sdk-rust");
+                    counted_of_sdk.fetch_add(usize::from(is_of_sdk), Ordering::Relaxed);
                     let body = r#"{"MessageId":"m","MD5OfMessageBody":"d"}"#;
                     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length:";
                     stream.write_all(format!("{head} {}\r\n\r\n{body}", body.len()).as_bytes()).await.unwrap();
                 }
             }
         });
-        Self { port, requests, _listening: listening }
+        Self { port, requests, by_the_sdk, _listening: listening }
     }
 
     /// Sends one key at a time.
@@ -68,7 +74,8 @@ async fn a_queue_is_reached_under_the_authority_that_is_named() {
     let sqs = Sqs::start(authority.issue("localhost", Validity::UntilTomorrow)).await;
     let sent = sqs.sent(3, &Roots::Pem(authority.pem())).await;
     assert_eq!(sent, Enqueued { sent: 3, failed: vec![] });
-    assert_eq!(sqs.requests.load(Ordering::Relaxed), 3);
+    let counts = [&sqs.requests, &sqs.by_the_sdk].map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(counts, [3, 0]);
 }
 
 #[tokio::test]
