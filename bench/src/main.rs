@@ -59,7 +59,8 @@ struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum What {
-    /// Whether the ledger gets slower with its history: ten million rows against ten thousand (15 minutes)
+    /// Whether the ledger gets slower with its history: ten million rows against ten thousand (15 minutes, and 26 GB of
+    /// disk)
     Growth(growth::Options),
     /// What the receiver costs, beside a function that does nothing, its exchanges alone, Python and Node.js Lambdas, and the database
     /// alone (10 minutes)
@@ -118,12 +119,12 @@ impl What {
     /// On two cores, once everything is built.
     fn takes(&self) -> &'static str {
         match self {
-            Self::Growth(_) => "growth: about 15 minutes",
+            Self::Growth(_) => "growth: about 15 minutes, and 26 GB of disk",
             Self::Receiver(_) => "receiver: about 10 minutes",
             Self::Worker(_) => "worker: about 2 minutes",
             Self::Storm(_) => "storm: about 3 minutes",
             Self::Sizes(_) => "sizes: about 15 minutes the first time",
-            Self::All => "all of them: about half an hour",
+            Self::All => "all of them: about half an hour, and 26 GB of disk",
         }
     }
 }
