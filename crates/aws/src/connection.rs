@@ -120,7 +120,11 @@ impl Head {
         let mut headers = [EMPTY_HEADER; HEADERS_MAX];
         let mut response = httparse::Response::new(&mut headers);
         let httparse::Status::Complete(head_bytes) = response.parse(answer)? else { return Ok(None) };
-        let is_kept = response.version == Some(1) && text(response.headers, "connection") != Some("close");
+        let closes = text(response.headers, "connection")
+            .is_some_and(|options| options.split(',').any(|option| option.trim().eq_ignore_ascii_case("close")));
+        // Beside a transfer encoding a length means nothing (RFC 9112, section 6.3).
+        let is_encoded = response.headers.iter().any(|header| header.name.eq_ignore_ascii_case("transfer-encoding"));
+        let is_kept = response.version == Some(1) && !closes && !is_encoded;
         let body_bytes = text(response.headers, "content-length").and_then(|length| length.parse::<usize>().ok());
         let bytes = body_bytes.filter(|_| is_kept).and_then(|bytes| bytes.checked_add(head_bytes));
         Ok(Some(Self { status: response.code.unwrap_or_default(), bytes }))
@@ -186,6 +190,8 @@ mod tests {
         for answer in [
             "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
             "HTTP/1.1 200 OK\r\nConnection: close\r\ncontent-length: 2\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\nconnection: keep-alive, Close\r\ncontent-length: 2\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 12\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
             "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}",
             "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 Not asked for\r\n\r\n",
             "HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n",
