@@ -15,6 +15,8 @@ use jiff::tz::Offset;
 use sha2::{Digest as _, Sha256};
 
 const SERVICE: &str = "sqs";
+/// Of a time, those that say the day.
+const DATE_BYTES: usize = 8;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +39,6 @@ pub(crate) struct Signer {
 
 /// What is the same for a whole day.
 struct Day {
-    /// As in 20151231.
-    date: [u8; 8],
     /// As in 20151231/eu-west-1/sqs/aws4_request.
     scope: String,
     key: Hmac<Sha256>,
@@ -63,7 +63,7 @@ impl Signer {
     /// A `SendMessage` with this body, as it goes over the wire.
     pub(crate) fn request(&mut self, body: &[u8], now: SystemTime) -> Result<Vec<u8>, SignError> {
         let time = time(now)?;
-        let kept = self.day.take().filter(|day| time.starts_with(&day.date));
+        let kept = self.day.take().filter(|day| day.scope.as_bytes().starts_with(&time[..DATE_BYTES]));
         let day = kept.map_or_else(|| self.day(&time), Ok)?;
         let day = self.day.insert(day);
 
@@ -93,9 +93,8 @@ impl Signer {
 
     fn day(&self, time: &[u8; 16]) -> Result<Day, SignError> {
         let Self { credentials, region, host, .. } = self;
-        let date = std::array::from_fn(|n| time[n]);
         let mut key = Hmac::new_from_slice(["AWS4", credentials.secret_access_key()].concat().as_bytes())?;
-        let scope = [&*String::from_utf8_lossy(&date), region, SERVICE, "aws4_request"];
+        let scope = [&*String::from_utf8_lossy(&time[..DATE_BYTES]), region, SERVICE, "aws4_request"];
         for part in scope {
             key.update(part.as_bytes());
             key = Hmac::new_from_slice(&key.finalize().into_bytes())?;
@@ -123,7 +122,7 @@ impl Signer {
             format!("POST\n/\n\ncontent-type:application/x-amz-json-1.0\nhost:{host}\nx-amz-date:"),
             format!("\n{token}x-amz-target:AmazonSQS.SendMessage\n\n{names}\n"),
         ];
-        Ok(Day { date, scope, key, head, authorization, signed })
+        Ok(Day { scope, key, head, authorization, signed })
     }
 }
 

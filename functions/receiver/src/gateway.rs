@@ -60,7 +60,6 @@ impl GatewayEvent {
 
 impl From<NotARequest> for Diagnostic {
     fn from(error: NotARequest) -> Self {
-        tracing::error!("{error}");
         Self { error_type: "NotARequest".to_owned(), error_message: error.to_string() }
     }
 }

@@ -20,7 +20,7 @@ async fn main() -> Result<()> {
         let (event, receiver) = (GatewayEvent::read(&unread.take()), receiver.clone());
         // In a box, because the runtime moves what it is given from hand to hand.
         Box::pin(async move {
-            let GatewayEvent { request, form } = event?;
+            let GatewayEvent { request, form } = event.inspect_err(|error| tracing::error!("{error}"))?;
             Ok::<_, NotARequest>(form.answer(receiver.lock().await.receive(request).await))
         })
     });
