@@ -21,6 +21,7 @@ mod providers;
 mod queue;
 mod receiver;
 mod secrets;
+mod serve;
 mod sweeper;
 mod tls;
 mod worker;

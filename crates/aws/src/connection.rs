@@ -10,14 +10,14 @@ use std::time::Instant;
 use futures_util::FutureExt as _;
 use http::Uri;
 use httparse::{EMPTY_HEADER, Header};
-use hyper_openssl::client::legacy::{HttpsConnector, MaybeHttpsStream};
+use hyper::rt::{Read, Write};
+use hyper_openssl::client::legacy::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
-use tower_service::Service as _;
+use tower_service::Service;
 
-use crate::connector::IDLE_MAX;
+use crate::connector::{IDLE_MAX, tcp};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -28,26 +28,38 @@ const ANSWER_BYTES_USUAL: usize = 1 << 10;
 const HEADERS_MAX: usize = 32;
 
 /// A server, and the connection to it when there is one. Two calls at a time have one each; the last to end is kept.
-pub struct Connection {
-    https: HttpsConnector<HttpConnector>,
+pub struct Connection<C: Service<Uri> = HttpsConnector<HttpConnector>> {
+    connector: C,
     server: Uri,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<Kept<C::Response>>>,
 }
 
-struct Kept {
-    open: Open,
+struct Kept<S> {
+    open: Open<S>,
     used: Instant,
 }
 
-struct Open {
-    stream: TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>,
+struct Open<S> {
+    stream: TokioIo<S>,
     /// What was read of an answer.
     answer: Vec<u8>,
 }
 
-impl Connection {
-    pub(crate) fn new(https: HttpsConnector<HttpConnector>, server: Uri) -> Self {
-        Self { https, server, kept: Mutex::new(None) }
+/// Never one of TLS: to a server within the same machine.
+pub type PlainConnection = Connection<HttpConnector>;
+
+impl PlainConnection {
+    pub fn plain(server: Uri) -> Self {
+        Self::new(tcp(), server)
+    }
+}
+
+impl<C> Connection<C>
+where
+    C: Service<Uri, Response: Read + Write + Unpin, Error: Into<BoxError>> + Clone,
+{
+    pub(crate) fn new(connector: C, server: Uri) -> Self {
+        Self { connector, server, kept: Mutex::new(None) }
     }
 
     /// Sends `request`, a whole one of HTTP/1.1 (RFC 9112) as it goes over the wire, and gives the status of its answer. Whoever gives
@@ -66,24 +78,24 @@ impl Connection {
     }
 
     /// The one that was kept, unless it is old or the server has ended it.
-    fn take(&self) -> Option<Open> {
+    fn take(&self) -> Option<Open<C::Response>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let Kept { mut open, used } = kept;
         let is_silent = open.read().now_or_never().is_none();
         (used.elapsed() < IDLE_MAX && is_silent).then_some(open)
     }
 
-    fn keep(&self, open: Open) {
+    fn keep(&self, open: Open<C::Response>) {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(Kept { open, used: Instant::now() });
     }
 
-    async fn open(&self) -> Result<Open, BoxError> {
-        let stream = TokioIo::new(self.https.clone().call(self.server.clone()).await?);
+    async fn open(&self) -> Result<Open<C::Response>, BoxError> {
+        let stream = TokioIo::new(self.connector.clone().call(self.server.clone()).await.map_err(Into::into)?);
         Ok(Open { stream, answer: Vec::with_capacity(ANSWER_BYTES_USUAL) })
     }
 }
 
-impl Open {
+impl<S: Read + Write + Unpin> Open<S> {
     /// And whether the answer was read to its end, after which the connection can be used again.
     async fn status(&mut self) -> Result<(u16, bool), BoxError> {
         self.answer.clear();

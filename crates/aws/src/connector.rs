@@ -71,7 +71,7 @@ fn builder() -> hyper_util::client::legacy::Builder {
     builder
 }
 
-fn tcp() -> HttpConnector {
+pub(crate) fn tcp() -> HttpConnector {
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);

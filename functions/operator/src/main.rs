@@ -1,14 +1,16 @@
 //! The operator's Lambda function.
 
-use hookledger_runtime::{Env, error_chain, init_telemetry};
-use lambda_runtime::{LambdaEvent, run, service_fn};
-use operator::{Invocation, invoked};
+use anyhow::Result;
+use hookledger_runtime::{Env, error_chain, init_telemetry, serve};
+use operator::invoked;
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> anyhow::Result<()> {
-    init_telemetry(&Env::process())?;
-    let handler = service_fn(async |event: LambdaEvent<Invocation>| {
-        invoked(event.payload).await.map_err(|error| error_chain(error.as_ref()))
-    });
-    run(handler).await.map_err(anyhow::Error::from_boxed)
+#[tokio::main(flavor = "local")]
+async fn main() -> Result<()> {
+    let env = Env::process();
+    init_telemetry(&env)?;
+    let handler = async |event: &[u8]| {
+        let invocation = serde_json::from_slice(event).map_err(|error| format!("the event is no command: {error}"))?;
+        invoked(invocation).await.map_err(|error| error_chain(error.as_ref()))
+    };
+    Ok(serve(&env, handler).await?)
 }

@@ -8,8 +8,6 @@ mod receive;
 mod report;
 mod request;
 mod start;
-mod unread;
 
 pub use gateway::{Form, GatewayAnswer, GatewayEvent, NotARequest};
 pub use receive::{ANSWER_WITHIN, Receiver};
-pub use unread::{Taking, Unread};

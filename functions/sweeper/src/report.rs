@@ -5,7 +5,7 @@ use std::error::Error;
 use hookledger_core::EventRef;
 use hookledger_ledger::{Backlog, Pruned};
 use hookledger_runtime::{Metric, Record, error_chain};
-use lambda_runtime::tracing::warn;
+use tracing::warn;
 
 pub(crate) struct Report(Record);
 

@@ -5,7 +5,7 @@ use std::error::Error;
 use aws_lambda_events::sqs::SqsMessage;
 use hookledger_core::{EventRef, Outcome};
 use hookledger_runtime::{Metric, Record, error_chain};
-use lambda_runtime::tracing::warn;
+use tracing::warn;
 
 use crate::attempt::Settled;
 

@@ -1,0 +1,196 @@
+//! How a function gets its events and gives its answers. `lambda_runtime` fetches an event, and has the last word on it; a handler reads
+//! it itself, and its answer is posted here. The runtime's own way reads an event by serde with account of where in it a fault would stand, and
+//! sends an answer through a pool of connections and a task of its own, which together take longer than a delivery's verification.
+//!
+//! Invariant: whatever is unusual goes the runtime's way: an error, a panic, an answer that the Runtime API did not take from here.
+
+use std::cell::Cell;
+use std::mem;
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::rc::Rc;
+use std::thread;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use lambda_runtime::tower::layer::layer_fn;
+use lambda_runtime::tower::{Layer, Service, ServiceExt as _};
+use lambda_runtime::{Diagnostic, LambdaEvent, LambdaInvocation, Runtime, service_fn};
+use serde::Serialize;
+use serde::de::IgnoredAny;
+use tokio::task::spawn_local;
+
+use crate::env::{Env, EnvError};
+use crate::runtime_api::RuntimeApi;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// What came of an event: a panic, an error or an answer.
+type Outcome<A> = thread::Result<Result<A, Diagnostic>>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    #[error(transparent)]
+    Env(#[from] EnvError),
+    #[error("the runtime ended: {0}")]
+    Runtime(BoxError),
+}
+
+/// Has `handler` make an answer of each event, a JSON text, for as long as this environment lives. Panics outside of a tokio
+/// runtime whose flavor is `local`, which asks nothing to be `Send`.
+pub async fn serve<H, A, E>(env: &Env, handler: H) -> Result<(), ServeError>
+where
+    H: AsyncFn(&[u8]) -> Result<A, E> + 'static,
+    A: Serialize + 'static,
+    E: Into<Diagnostic> + 'static,
+{
+    let left = Left::default();
+    let handling = Handling { handler, api: RuntimeApi::from_env(env)?, left: left.clone() };
+    let runtime = Runtime::new(service_fn(move |_: LambdaEvent<IgnoredAny>| {
+        let left = left.clone();
+        async move { left.take() }
+    }));
+    // As a task of its own: what `main` awaits itself is polled by tokio between two looks for events at the operating system, which is
+    // one needless system call each time that an answer of Postgres or SQS wakes it.
+    let serving = spawn_local(runtime.layer(handling.layer()).run());
+    serving.await.unwrap_or_else(|ended| resume_unwind(ended.into_panic())).map_err(ServeError::Runtime)
+}
+
+struct Handling<H, A> {
+    handler: H,
+    api: RuntimeApi,
+    left: Left<A>,
+}
+
+impl<H, A, E> Handling<H, A>
+where
+    H: AsyncFn(&[u8]) -> Result<A, E> + 'static,
+    A: Serialize + 'static,
+    E: Into<Diagnostic> + 'static,
+{
+    /// Comes before the runtime's own service, which gets what is left to do.
+    fn layer<S>(self) -> impl Layer<S, Service: Service<LambdaInvocation, Response = (), Error = BoxError>>
+    where
+        S: Service<LambdaInvocation, Response = (), Error = BoxError> + Clone + 'static,
+    {
+        let handling = Rc::new(self);
+        layer_fn(move |runtime: S| {
+            let (handling, runtime) = (handling.clone(), Rc::new(runtime));
+            service_fn(move |invocation| {
+                let (handling, runtime) = (handling.clone(), runtime.clone());
+                // In a box, because the runtime moves what it is given from hand to hand.
+                Box::pin(async move { handling.answer(invocation, &*runtime).await })
+            })
+        })
+    }
+
+    async fn answer<S>(&self, mut invocation: LambdaInvocation, runtime: &S) -> Result<(), BoxError>
+    where
+        S: Service<LambdaInvocation, Response = (), Error = BoxError> + Clone,
+    {
+        let event = mem::replace(&mut invocation.body, Bytes::from_static(b"null"));
+        let outcome = AssertUnwindSafe((self.handler)(&event)).catch_unwind().await;
+        if let Ok(Ok(answer)) = &outcome {
+            match self.api.respond(&invocation, answer).await {
+                Ok(()) => return Ok(()),
+                Err(error) => tracing::warn!("the Runtime API did not take an answer: {error}"),
+            }
+        }
+        self.left.set(outcome.map(|result| result.map_err(Into::into)));
+        runtime.clone().oneshot(invocation).await
+    }
+}
+
+/// What came of an event, on its way to the runtime. It is taken within the call that it is left for, so that there is never another one on
+/// the way.
+struct Left<A>(Rc<Cell<Option<Outcome<A>>>>);
+
+impl<A> Left<A> {
+    fn set(&self, outcome: Outcome<A>) {
+        self.0.set(Some(outcome));
+    }
+
+    /// Panics anew with what a handler panicked with.
+    fn take(&self) -> Result<A, Diagnostic> {
+        let nothing = || Ok(Err("an event came to the runtime that was not handled".into()));
+        self.0.take().unwrap_or_else(nothing).unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
+impl<A> Clone for Left<A> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<A> Default for Left<A> {
+    fn default() -> Self {
+        Self(Rc::default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use lambda_runtime::Context;
+
+    use super::*;
+    use crate::env::tests::env;
+
+    fn invocation(event: &'static str) -> LambdaInvocation {
+        let (parts, ()) = http::Response::new(()).into_parts();
+        LambdaInvocation { parts, body: event.into(), context: Context::default() }
+    }
+
+    /// Where nobody takes an answer.
+    fn nowhere() -> RuntimeApi {
+        RuntimeApi::from_env(&env(&[("AWS_LAMBDA_RUNTIME_API", "127.0.0.1:1")])).unwrap()
+    }
+
+    /// What comes to the runtime for each of `events` in turn: the event as it is by then, and what there is to do with it.
+    async fn left(
+        events: &[&'static str],
+        handler: impl AsyncFn(&[u8]) -> Result<String, String> + 'static,
+    ) -> Vec<(Bytes, Outcome<String>)> {
+        let (left, seen) = (Left::default(), Rc::<RefCell<Vec<_>>>::default());
+        let handling = Handling { handler, api: nowhere(), left: left.clone() };
+        let to_see = seen.clone();
+        let mut service = handling.layer().layer(service_fn(move |invocation: LambdaInvocation| {
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| left.take()));
+            to_see.borrow_mut().push((invocation.body, outcome));
+            async { Ok(()) }
+        }));
+        for event in events {
+            service.ready().await.unwrap().call(invocation(event)).await.unwrap();
+        }
+        drop(service);
+        Rc::into_inner(seen).unwrap().into_inner()
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_takes_is_left_to_the_runtime() {
+        let answers = left(&["1", "2"], async |event: &[u8]| Ok(String::from_utf8_lossy(event).repeat(2))).await;
+        let answers: Vec<_> = answers.into_iter().map(|(event, outcome)| (event, outcome.unwrap().unwrap())).collect();
+        assert_eq!(answers, [("null".into(), "11".to_owned()), ("null".into(), "22".to_owned())]);
+    }
+
+    #[tokio::test]
+    async fn an_error_is_left_to_the_runtime() {
+        let outcomes = left(&["1"], async |_: &[u8]| Err("no".to_owned())).await;
+        assert_eq!(outcomes[0].1.as_ref().unwrap().as_ref().unwrap_err().error_message, "no");
+    }
+
+    #[tokio::test]
+    async fn a_panic_comes_up_again_in_the_runtime_which_goes_on() {
+        let handler = async |event: &[u8]| if event == b"1" { panic!("as asked") } else { Ok("2".to_owned()) };
+        let outcomes = left(&["1", "2"], handler).await;
+        assert_eq!(*outcomes[0].1.as_ref().unwrap_err().downcast_ref::<&str>().unwrap(), "as asked");
+        assert_eq!(outcomes[1].1.as_ref().unwrap().as_ref().unwrap(), "2");
+    }
+
+    #[test]
+    fn what_was_not_handled_is_an_error() {
+        let error = Left::<String>::default().take().unwrap_err();
+        assert_eq!(error.error_message, "an event came to the runtime that was not handled");
+    }
+}
