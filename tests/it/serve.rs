@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::collections::VecDeque;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
@@ -14,39 +13,43 @@ use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// Gives out `events`, and answers what is posted with the next of `statuses`.
+/// Gives out `events` in turn, and lets the function wait when there are no more, as Lambda does.
 struct RuntimeApi {
     address: String,
-    posts: mpsc::UnboundedReceiver<Request>,
+    asked: mpsc::UnboundedReceiver<Request>,
     _server: JoinSet<()>,
 }
 
 impl RuntimeApi {
-    async fn start(events: &[Value], statuses: &[u16]) -> Self {
+    /// Does not take the requests of these numbers.
+    async fn start(events: Vec<Value>, refused: &'static [usize]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let (told, posts) = mpsc::unbounded_channel();
-        let numbered = events.iter().map(Value::to_string).enumerate();
-        let events: Arc<Mutex<VecDeque<_>>> = Arc::new(Mutex::new(numbered.collect()));
-        let statuses: Arc<Mutex<VecDeque<_>>> = Arc::new(Mutex::new(statuses.to_vec().into()));
+        let (told, asked) = mpsc::unbounded_channel();
+        let state = Arc::new(Mutex::new((0.., events.into_iter().enumerate())));
         let mut server = JoinSet::new();
         server.spawn(serve(listener, move |request| {
-            let (told, events, statuses) = (told.clone(), events.clone(), statuses.clone());
+            let (told, state) = (told.clone(), state.clone());
             async move {
-                if request.method == "GET" {
-                    let event = events.lock().unwrap().pop_front();
-                    // When there is no more, it lets the function wait, as Lambda does.
-                    let Some((number, event)) = event else { return std::future::pending().await };
-                    let answer =
-                        Answer::new(200, event).header("lambda-runtime-aws-request-id", format!("request-{number}"));
-                    let answer = answer.header("lambda-runtime-invocation-id", format!("invocation-{number}"));
-                    return Some(answer.header("lambda-runtime-deadline-ms", "4102444800000"));
-                }
+                let is_question = request.method == "GET";
                 told.send(request).unwrap();
-                Some(Answer::new(statuses.lock().unwrap().pop_front().unwrap(), "{}"))
+                let next = {
+                    let (numbers, events) = &mut *state.lock().unwrap();
+                    if refused.contains(&numbers.next().unwrap()) {
+                        return Some(Answer::new(503, "{}"));
+                    }
+                    if !is_question {
+                        return Some(Answer::new(202, "{}"));
+                    }
+                    events.next()
+                };
+                let Some((number, event)) = next else { return std::future::pending().await };
+                let answer = Answer::new(200, event.to_string()).header("lambda-runtime-deadline-ms", "4102444800000");
+                let answer = answer.header("lambda-runtime-aws-request-id", format!("request-{number}"));
+                Some(answer.header("Lambda-Runtime-Invocation-Id", format!("invocation-{number}")))
             }
         }));
-        Self { address, posts, _server: server }
+        Self { address, asked, _server: server }
     }
 
     /// The receiver, without a database: its health can be asked all the same. `address` is where it looks for this.
@@ -62,69 +65,97 @@ impl RuntimeApi {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true).spawn().unwrap()
     }
 
-    async fn posted(&mut self) -> Request {
-        self.posts.recv().await.unwrap()
+    /// The next request, which has to be this one of that event, and whether the function's own code sent it.
+    async fn asked(&mut self, what: &str, event: Option<usize>) -> (Request, bool) {
+        let request = self.asked.recv().await.unwrap();
+        let path = event.map_or_else(|| what.to_owned(), |event| format!("request-{event}/{what}"));
+        assert_eq!(request.target, format!("/2018-06-01/runtime/invocation/{path}"));
+        let id = event.map(|event| format!("invocation-{event}"));
+        assert_eq!(request.header("lambda-runtime-invocation-id"), id.as_deref());
+        let is_own = request.header("user-agent").unwrap().starts_with("hookledger/");
+        (request, is_own)
     }
+}
+
+fn without_agent(request: &Request) -> Vec<(String, String)> {
+    let mut headers = request.headers.clone();
+    headers.retain(|(name, _)| name != "user-agent");
+    headers.sort();
+    headers
 }
 
 fn health() -> Value {
     let context = json!({ "http": { "method": "GET", "path": "/health" } });
-    json!({ "version": "2.0", "rawPath": "/health", "rawQueryString": "", "headers": {}, "requestContext": context, "isBase64Encoded": false })
-}
-
-fn is_ours(request: &Request) -> bool {
-    request.header("user-agent").unwrap().starts_with("hookledger/")
+    json!({ "version": "2.0", "rawPath": "/health", "rawQueryString": "", "headers": {}, "requestContext": context })
 }
 
 #[tokio::test]
-async fn an_answer_goes_to_lambda_with_the_ids_of_its_event() {
-    let mut api = RuntimeApi::start(&[health(), health()], &[202, 202]).await;
+async fn the_runtime_fetches_the_first_event_and_the_function_itself_the_others() {
+    let mut api = RuntimeApi::start(vec![health(), health(), health()], &[]).await;
     let _receiver = api.receiver(&api.address);
-    for number in 0..2 {
-        let answer = api.posted().await;
-        assert!(is_ours(&answer));
-        assert_eq!(answer.target, format!("/2018-06-01/runtime/invocation/request-{number}/response"));
-        assert_eq!(answer.header("lambda-runtime-invocation-id"), Some(&*format!("invocation-{number}")));
+    let mut questions = Vec::new();
+    for number in 0..3 {
+        let (question, is_own) = api.asked("next", None).await;
+        assert_eq!(is_own, number > 0);
+        questions.push(without_agent(&question));
+        let (answer, is_own) = api.asked("response", Some(number)).await;
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
-        assert_eq!(body["body"], r#"{"status":"ok"}"#);
+        assert_eq!((&body["body"], is_own), (&json!(r#"{"status":"ok"}"#), true));
     }
+    assert_eq!(questions[0], questions[1]);
 }
 
-/// By which ours is held against the runtime's own.
+/// By which ours is held against the runtime's own: of an event that the runtime fetched, and of one that it did not.
 #[tokio::test]
 async fn an_answer_that_lambda_does_not_take_is_sent_once_more_by_the_runtime_and_is_the_same() {
-    let mut api = RuntimeApi::start(&[health(), health()], &[500, 202, 202]).await;
-    let _receiver = api.receiver(&api.address);
-    let (ours, again, next) = (api.posted().await, api.posted().await, api.posted().await);
-    assert!(is_ours(&ours) && !is_ours(&again) && is_ours(&next));
-    let without_agent = |request: &Request| {
-        let mut headers = request.headers.clone();
-        headers.retain(|(name, _)| name != "user-agent");
-        headers.sort();
-        headers
-    };
-    assert_eq!(without_agent(&ours), without_agent(&again));
-    assert_eq!((&ours.method, &ours.target, &ours.body), (&again.method, &again.target, &again.body));
-    assert_eq!(next.target, "/2018-06-01/runtime/invocation/request-1/response");
+    let refused: [&[usize]; 2] = [&[1], &[3]];
+    for (event, refused) in refused.into_iter().enumerate() {
+        let mut api = RuntimeApi::start(vec![health(), health()], refused).await;
+        let _receiver = api.receiver(&api.address);
+        for accepted in 0..event {
+            api.asked("next", None).await;
+            api.asked("response", Some(accepted)).await;
+        }
+        assert_eq!(api.asked("next", None).await.1, event > 0);
+        let (ours, is_own) = api.asked("response", Some(event)).await;
+        let (again, is_own_again) = api.asked("response", Some(event)).await;
+        assert!(is_own && !is_own_again);
+        assert_eq!(without_agent(&ours), without_agent(&again));
+        assert_eq!((&ours.method, &ours.body), (&again.method, &again.body));
+    }
 }
 
 #[tokio::test]
 async fn an_event_that_is_no_request_is_reported_and_the_next_is_answered() {
-    let mut api = RuntimeApi::start(&[json!("no request"), health()], &[202, 202]).await;
+    let mut api = RuntimeApi::start(vec![json!("no request"), health(), json!("nor this"), health()], &[]).await;
     let _receiver = api.receiver(&api.address);
-    let report = api.posted().await;
-    assert_eq!(report.target, "/2018-06-01/runtime/invocation/request-0/error");
-    assert_eq!(report.header("lambda-runtime-invocation-id"), Some("invocation-0"));
-    let diagnostic: Value = serde_json::from_slice(&report.body).unwrap();
-    assert_eq!(diagnostic["errorType"], "NotARequest");
-    assert_eq!(api.posted().await.target, "/2018-06-01/runtime/invocation/request-1/response");
+    for (bad, fetched_here) in [(0, false), (2, true)] {
+        assert_eq!(api.asked("next", None).await.1, fetched_here);
+        let (report, is_own) = api.asked("error", Some(bad)).await;
+        let diagnostic: Value = serde_json::from_slice(&report.body).unwrap();
+        assert_eq!((&diagnostic["errorType"], is_own), (&json!("NotARequest"), false));
+        assert!(!api.asked("next", None).await.1);
+        assert!(api.asked("response", Some(bad + 1)).await.1);
+    }
+}
+
+#[tokio::test]
+async fn where_no_event_is_given_the_runtime_asks_again() {
+    let mut api = RuntimeApi::start(vec![health(), health()], &[2]).await;
+    let _receiver = api.receiver(&api.address);
+    assert!(!api.asked("next", None).await.1);
+    assert!(api.asked("response", Some(0)).await.1);
+    assert!(api.asked("next", None).await.1);
+    assert!(!api.asked("next", None).await.1);
+    assert!(api.asked("response", Some(1)).await.1);
 }
 
 #[tokio::test]
 async fn the_runtime_api_s_address_may_be_a_url_with_a_path() {
-    let mut api = RuntimeApi::start(&[health()], &[202]).await;
+    let mut api = RuntimeApi::start(vec![health(), health()], &[]).await;
     let _receiver = api.receiver(&format!("http://{}/.rt/receiver", api.address));
-    let answer = api.posted().await;
-    assert!(is_ours(&answer));
-    assert_eq!(answer.target, "/.rt/receiver/2018-06-01/runtime/invocation/request-0/response");
+    for target in ["next", "request-0/response", "next", "request-1/response"] {
+        let request = api.asked.recv().await.unwrap();
+        assert_eq!(request.target, format!("/.rt/receiver/2018-06-01/runtime/invocation/{target}"));
+    }
 }

@@ -1,12 +1,14 @@
-//! One kept connection to one server, for the call that each event costs, of which only the status matters: no pool to look in, no
-//! URL to take apart, no task beside the caller's, and no headers made and read that nobody looks at.
+//! One kept connection to one server, for the exchanges that each event costs: no pool to look in, no URL to take apart, no task beside the
+//! caller's, and no headers made and read that nobody looks at.
 //!
 //! Invariant: a connection is used again only after a whole answer, and a request that may have reached the server is not
 //! sent a second time here.
 
+use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::Uri;
 use httparse::{EMPTY_HEADER, Header};
@@ -21,10 +23,12 @@ use crate::connector::{IDLE_MAX, tcp};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Of an answer, all that a connection is kept for. A longer one is not read to its end.
-const ANSWER_BYTES_MAX: usize = 64 << 10;
-/// What an answer usually fits.
-const ANSWER_BYTES_USUAL: usize = 1 << 10;
+/// Of an answer of which only the status matters, all that a connection is kept for. A longer one is not read to its end.
+const UNREAD_BYTES_MAX: usize = 64 << 10;
+const HEAD_BYTES_MAX: usize = 64 << 10;
+/// What such an answer usually fits, and what one that is read does.
+const STATUS_BYTES_USUAL: usize = 1 << 10;
+const ANSWER_BYTES_USUAL: usize = 8 << 10;
 const HEADERS_MAX: usize = 32;
 
 /// A server, and the connection to it when there is one. Two calls at a time have one each; the last to end is kept.
@@ -65,16 +69,52 @@ where
     /// Sends `request`, a whole one of HTTP/1.1 (RFC 9112) as it goes over the wire, and gives the status of its answer. Whoever gives
     /// up waiting gives the connection up with it.
     pub async fn ask(&self, request: &[u8]) -> Result<u16, BoxError> {
+        let mut open = self.sent(request, STATUS_BYTES_USUAL).await?;
+        let head = open.head().await?;
+        if let (true, End::At(end)) = (head.is_kept, head.end)
+            && end <= UNREAD_BYTES_MAX
+        {
+            open.read_to(end).await?;
+            if open.answer.len() == end {
+                self.keep(open);
+            }
+        }
+        Ok(head.status)
+    }
+
+    /// As [`Connection::ask`], and gives the whole answer, however long it is.
+    pub async fn fetch(&self, request: &[u8]) -> Result<Answer, BoxError> {
+        let mut open = self.sent(request, ANSWER_BYTES_USUAL).await?;
+        let head = open.head().await?;
+        let end = match head.end {
+            End::At(end) => {
+                open.read_to(end).await?;
+                end
+            }
+            End::Chunks => open.join_chunks(head.bytes).await?,
+            End::OfConnection => {
+                while open.read().await? > 0 {}
+                open.answer.len()
+            }
+        };
+        let is_whole = open.answer.len() == end;
+        let mut bytes = mem::take(&mut open.answer);
+        bytes.truncate(end);
+        if head.is_kept && is_whole {
+            self.keep(open);
+        }
+        Ok(Answer { status: head.status, head_bytes: head.bytes, bytes })
+    }
+
+    async fn sent(&self, request: &[u8], usual: usize) -> Result<Open<C::Response>, BoxError> {
         let mut open = match self.take() {
             Some(open) => open,
             None => Box::pin(self.open()).await?,
         };
+        open.answer.clear();
+        open.answer.reserve(usual);
         open.stream.write_all(request).await?;
-        let (status, is_whole) = open.status().await?;
-        if is_whole {
-            self.keep(open);
-        }
-        Ok(status)
+        Ok(open)
     }
 
     /// The one that was kept, unless it is old or the server has ended it.
@@ -91,28 +131,81 @@ where
 
     async fn open(&self) -> Result<Open<C::Response>, BoxError> {
         let stream = TokioIo::new(self.connector.clone().call(self.server.clone()).await.map_err(Into::into)?);
-        Ok(Open { stream, answer: Vec::with_capacity(ANSWER_BYTES_USUAL) })
+        Ok(Open { stream, answer: Vec::new() })
+    }
+}
+
+/// A whole answer.
+pub struct Answer {
+    pub status: u16,
+    head_bytes: usize,
+    bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// The first header of this name that is text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut lines =
+            std::str::from_utf8(self.bytes.get(..self.head_bytes)?).ok()?.lines().filter_map(|line| line.split_once(':'));
+        lines.find_map(|(known, value)| known.eq_ignore_ascii_case(name).then(|| value.trim()))
+    }
+
+    pub fn into_body(self) -> Bytes {
+        Bytes::from(self.bytes).split_off(self.head_bytes)
     }
 }
 
 impl<S: Read + Write + Unpin> Open<S> {
-    /// And whether the answer was read to its end, after which the connection can be used again.
-    async fn status(&mut self) -> Result<(u16, bool), BoxError> {
-        self.answer.clear();
+    async fn head(&mut self) -> Result<Head, BoxError> {
         loop {
             if let Some(head) = Head::parse(&self.answer)? {
-                match head.bytes {
-                    Some(bytes) if self.answer.len() < bytes && bytes <= ANSWER_BYTES_MAX => {}
-                    bytes => return Ok((head.status, bytes == Some(self.answer.len()))),
-                }
+                return Ok(head);
             }
-            if self.answer.len() > ANSWER_BYTES_MAX {
+            if self.answer.len() > HEAD_BYTES_MAX {
                 return Err("an answer's head is too long".into());
             }
-            if self.read().await? == 0 {
-                return Err("the server ended the connection before its answer was whole".into());
+            self.read_on().await?;
+        }
+    }
+
+    /// At least so many bytes.
+    async fn read_to(&mut self, end: usize) -> Result<(), BoxError> {
+        while self.answer.len() < end {
+            self.read_on().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes a body out of its chunks (RFC 9112, section 7.1), in place, and gives its end. What follows the last chunk stands behind it.
+    async fn join_chunks(&mut self, head_bytes: usize) -> Result<usize, BoxError> {
+        let (mut end, mut at) = (head_bytes, head_bytes);
+        loop {
+            let size = httparse::parse_chunk_size(self.answer.get(at..).unwrap_or_default());
+            let httparse::Status::Complete((line_bytes, size)) = size.map_err(|_| "an answer's chunk has no size")? else {
+                self.read_on().await?;
+                continue;
+            };
+            let begin = at + line_bytes;
+            at = usize::try_from(size)?.checked_add(begin + CRLF.len()).ok_or("an answer's chunk is too long")?;
+            self.read_to(at).await?;
+            let data = begin..at - CRLF.len();
+            if self.answer.get(data.end..at) != Some(CRLF) {
+                return Err("an answer's chunk is longer than it says".into());
+            }
+            self.answer.copy_within(data.clone(), end);
+            end += data.len();
+            if data.is_empty() {
+                self.answer.drain(end..at);
+                return Ok(end);
             }
         }
+    }
+
+    async fn read_on(&mut self) -> Result<(), BoxError> {
+        if self.read().await? == 0 {
+            return Err("the server ended the connection before its answer was whole".into());
+        }
+        Ok(())
     }
 
     async fn read(&mut self) -> std::io::Result<usize> {
@@ -120,10 +213,22 @@ impl<S: Read + Write + Unpin> Open<S> {
     }
 }
 
+const CRLF: &[u8] = b"\r\n";
+
 struct Head {
     status: u16,
-    /// Of the whole answer; `None` where its end is marked in another way, or the connection ends behind it.
-    bytes: Option<usize>,
+    bytes: usize,
+    end: End,
+    /// Whether the server lets the connection be used again.
+    is_kept: bool,
+}
+
+/// Where an answer ends (RFC 9112, section 6.3).
+enum End {
+    /// After so many bytes.
+    At(usize),
+    Chunks,
+    OfConnection,
 }
 
 impl Head {
@@ -131,15 +236,20 @@ impl Head {
     fn parse(answer: &[u8]) -> Result<Option<Self>, httparse::Error> {
         let mut headers = [EMPTY_HEADER; HEADERS_MAX];
         let mut response = httparse::Response::new(&mut headers);
-        let httparse::Status::Complete(head_bytes) = response.parse(answer)? else { return Ok(None) };
+        let httparse::Status::Complete(bytes) = response.parse(answer)? else { return Ok(None) };
+        let status = response.code.unwrap_or_default();
         let closes = text(response.headers, "connection")
             .is_some_and(|options| options.split(',').any(|option| option.trim().eq_ignore_ascii_case("close")));
-        // Beside a transfer encoding a length means nothing (RFC 9112, section 6.3).
-        let is_encoded = response.headers.iter().any(|header| header.name.eq_ignore_ascii_case("transfer-encoding"));
-        let is_kept = response.version == Some(1) && !closes && !is_encoded;
-        let body_bytes = text(response.headers, "content-length").and_then(|length| length.parse::<usize>().ok());
-        let bytes = body_bytes.filter(|_| is_kept).and_then(|bytes| bytes.checked_add(head_bytes));
-        Ok(Some(Self { status: response.code.unwrap_or_default(), bytes }))
+        let length = text(response.headers, "content-length").and_then(|length| length.parse::<usize>().ok());
+        // Beside a transfer encoding a length means nothing.
+        let end = match (text(response.headers, "transfer-encoding"), length.and_then(|length| length.checked_add(bytes))) {
+            _ if matches!(status, 204 | 304) => End::At(bytes),
+            (Some(coding), _) if coding.eq_ignore_ascii_case("chunked") => End::Chunks,
+            (None, Some(end)) => End::At(end),
+            _ => End::OfConnection,
+        };
+        let is_kept = response.version == Some(1) && !closes && !matches!(end, End::OfConnection);
+        Ok(Some(Self { status, bytes, end, is_kept }))
     }
 }
 
@@ -218,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_no_answer_is_an_error_and_nothing_is_sent_twice() {
-        let endless = "HTTP/1.1 200 OK\r\nx: ".to_owned() + &"x".repeat(2 * ANSWER_BYTES_MAX);
+        let endless = "HTTP/1.1 200 OK\r\nx: ".to_owned() + &"x".repeat(2 * HEAD_BYTES_MAX);
         for answer in
             ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{", "no HTTP\r\n\r\n", endless.leak()]
         {
@@ -240,5 +350,64 @@ mod tests {
         }
         assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
         assert_eq!(taken.await.unwrap(), [1, 1]);
+    }
+
+    /// Whether the connection is kept is told by how many requests each took.
+    async fn check_fetched(pieces: Vec<&'static str>, body: &str, is_kept: bool) {
+        let connections =
+            if is_kept { vec![vec![pieces.clone(), vec![WHOLE]]] } else { vec![vec![pieces.clone()], vec![vec![WHOLE]]] };
+        let (connection, taken) = server(connections).await;
+        let answer = connection.fetch(REQUEST).await.unwrap();
+        assert_eq!((answer.status, answer.header("x-id"), answer.header("x")), (200, Some("1: 2"), None), "{pieces:?}");
+        assert_eq!(answer.into_body(), body, "{pieces:?}");
+        assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
+        assert_eq!(taken.await.unwrap(), if is_kept { vec![2] } else { vec![1, 1] }, "{pieces:?}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_read_to_its_end_however_that_is_marked() {
+        let long: &str = "x".repeat(1 << 20).leak();
+        let head = "HTTP/1.1 200 OK\r\nX-Id: 1: 2\r\n";
+        let of = |rest: &str| -> &'static str { format!("{head}{rest}").leak() };
+        let chunked = of("Transfer-Encoding: Chunked\r\n\r\n");
+        check_fetched(vec![of("content-length: 5\r\n\r\nab"), "c", "de"], "abcde", true).await;
+        check_fetched(vec![of("content-length: 1048576\r\n\r\n"), long], long, true).await;
+        check_fetched(vec![chunked, "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"], "abcde", true).await;
+        check_fetched(vec![chunked, "3\r", "\na", "bc\r", "\n0\r\n", "\r\n"], "abc", true).await;
+        check_fetched(vec![chunked, "100000\r\n", long, "\r\n1\r\na\r\n0\r\n\r\n"], &format!("{long}a"), true).await;
+        check_fetched(vec![of("connection: close\r\n\r\na"), "bc"], "abc", false).await;
+        check_fetched(vec![of("connection: close\r\ncontent-length: 3\r\n\r\nabc")], "abc", false).await;
+        check_fetched(vec![of("content-length: 3\r\n\r\nabcHTTP/1.1 500 Not asked for\r\n\r\n")], "abc", false).await;
+        check_fetched(vec![chunked, "1\r\na\r\n0\r\n\r\nHTTP/1.1 500 Not asked for\r\n\r\n"], "a", false).await;
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_a_body_ends_with_its_head() {
+        let (connection, taken) = server(vec![vec![vec!["HTTP/1.1 204 No Content\r\n\r\n"], vec![WHOLE]]]).await;
+        let answer = connection.fetch(REQUEST).await.unwrap();
+        assert_eq!((answer.status, answer.into_body().len()), (204, 0));
+        assert_eq!(connection.fetch(REQUEST).await.unwrap().into_body(), "{}");
+        assert_eq!(taken.await.unwrap(), [2]);
+    }
+
+    #[tokio::test]
+    async fn half_an_answer_is_none() {
+        let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+        for rest in [
+            "",
+            "2\r\na",
+            "1\r\na\r\n",
+            "1\r\nabc0\r\n\r\n",
+            "x\r\n\r\n",
+            "ffffffffffffffff\r\n",
+            "1\r\na\r\n0\r\nx: y\r\n\r\n",
+        ] {
+            let (connection, _taken) = server(vec![vec![vec![chunked, rest]]]).await;
+            assert!(connection.fetch(REQUEST).await.is_err(), "{rest}");
+        }
+        for answer in ["HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\n"] {
+            let (connection, _taken) = server(vec![vec![vec![answer]]]).await;
+            assert!(connection.fetch(REQUEST).await.is_err(), "{answer}");
+        }
     }
 }

@@ -8,7 +8,7 @@ mod connector;
 mod identity;
 mod roots;
 
-pub use connection::{Connection, PlainConnection};
+pub use connection::{Answer, Connection, PlainConnection};
 pub use connector::Connector;
 pub use identity::{ATTEMPT_MAX, Aws, OPERATION_MAX, credentials};
 pub use roots::{Roots, RootsError};

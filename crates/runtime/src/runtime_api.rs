@@ -1,15 +1,18 @@
-//! Where Lambda takes answers (docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html).
+//! Where Lambda gives events and takes answers (docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html).
 
+use bytes::Bytes;
 use hookledger_aws::PlainConnection;
-use http::Uri;
-use lambda_runtime::LambdaInvocation;
+use http::{HeaderValue, Response, Uri};
+use lambda_runtime::{Context, LambdaInvocation};
 use serde::Serialize;
 
 use crate::env::{Env, EnvError};
 
 const ADDRESS: &str = "AWS_LAMBDA_RUNTIME_API";
+const REQUEST_ID: &str = "lambda-runtime-aws-request-id";
 /// Comes with an event and goes back with its answer, so that a late answer is not taken for another event's.
 const INVOCATION_ID: &str = "lambda-runtime-invocation-id";
+const USER_AGENT: &str = concat!("hookledger/", env!("CARGO_PKG_VERSION"));
 
 pub(crate) struct RuntimeApi {
     connection: PlainConnection,
@@ -18,14 +21,24 @@ pub(crate) struct RuntimeApi {
     path: String,
 }
 
+/// An event, and what its answer has to say of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Invocation {
+    pub(crate) event: Bytes,
+    request_id: String,
+    invocation_id: Option<String>,
+}
+
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum RespondError {
+pub(crate) enum RuntimeApiError {
     #[error("an answer that is no JSON: {0}")]
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Connection(Box<dyn std::error::Error + Send + Sync>),
     #[error("status {0}")]
     Status(u16),
+    #[error("an event without {REQUEST_ID}")]
+    NoRequestId,
 }
 
 impl RuntimeApi {
@@ -47,24 +60,39 @@ impl RuntimeApi {
         Some(Self { connection: PlainConnection::plain(server), host, path })
     }
 
-    pub(crate) async fn respond(&self, invocation: &LambdaInvocation, answer: &impl Serialize) -> Result<(), RespondError> {
-        let request = self.request(invocation, &serde_json::to_vec(answer)?);
-        match self.connection.ask(&request).await.map_err(RespondError::Connection)? {
+    /// Waits for an event, which may take hours.
+    pub(crate) async fn next(&self) -> Result<Invocation, RuntimeApiError> {
+        let Self { host, path, .. } = self;
+        let request = format!(
+            "GET {path}/2018-06-01/runtime/invocation/next HTTP/1.1\r\nhost: {host}\r\nuser-agent: {USER_AGENT}\r\n\r\n"
+        );
+        let answer = self.connection.fetch(request.as_bytes()).await.map_err(RuntimeApiError::Connection)?;
+        if answer.status != 200 {
+            return Err(RuntimeApiError::Status(answer.status));
+        }
+        let request_id = answer.header(REQUEST_ID).ok_or(RuntimeApiError::NoRequestId)?.to_owned();
+        let invocation_id = answer.header(INVOCATION_ID).map(str::to_owned);
+        Ok(Invocation { event: answer.into_body(), request_id, invocation_id })
+    }
+
+    pub(crate) async fn respond(&self, invocation: &Invocation, answer: &impl Serialize) -> Result<(), RuntimeApiError> {
+        let request = self.response(invocation, &serde_json::to_vec(answer)?);
+        match self.connection.ask(&request).await.map_err(RuntimeApiError::Connection)? {
             200..300 => Ok(()),
-            status => Err(RespondError::Status(status)),
+            status => Err(RuntimeApiError::Status(status)),
         }
     }
 
     /// As it goes over the wire, and as `lambda_runtime` would send it.
-    fn request(&self, invocation: &LambdaInvocation, body: &[u8]) -> Vec<u8> {
+    fn response(&self, invocation: &Invocation, body: &[u8]) -> Vec<u8> {
         let Self { host, path, .. } = self;
-        let request_id = &invocation.context.request_id;
+        let Invocation { request_id, invocation_id, .. } = invocation;
         let length = body.len();
         let mut request = format!(
             "POST {path}/2018-06-01/runtime/invocation/{request_id}/response HTTP/1.1\r\n\
              host: {host}\r\nuser-agent: {USER_AGENT}\r\ncontent-length: {length}\r\n"
         );
-        if let Some(id) = invocation.parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok()) {
+        if let Some(id) = invocation_id {
             request.extend([INVOCATION_ID, ": ", id, "\r\n"]);
         }
         request.push_str("\r\n");
@@ -74,7 +102,26 @@ impl RuntimeApi {
     }
 }
 
-const USER_AGENT: &str = concat!("hookledger/", env!("CARGO_PKG_VERSION"));
+/// Of one that `lambda_runtime` has fetched.
+impl From<LambdaInvocation> for Invocation {
+    fn from(LambdaInvocation { parts, body, context, .. }: LambdaInvocation) -> Self {
+        let invocation_id = parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        Self { event: body, request_id: context.request_id, invocation_id }
+    }
+}
+
+/// For `lambda_runtime`, which gets `null` for an event that was handled.
+impl From<Invocation> for LambdaInvocation {
+    fn from(Invocation { request_id, invocation_id, .. }: Invocation) -> Self {
+        let (mut parts, ()) = Response::new(()).into_parts();
+        if let Some(id) = invocation_id.and_then(|id| HeaderValue::try_from(id).ok()) {
+            parts.headers.insert(INVOCATION_ID, id);
+        }
+        let mut context = Context::default();
+        context.request_id = request_id;
+        Self { parts, body: Bytes::from_static(b"null"), context }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,16 +1,16 @@
-//! How a function gets its events and gives its answers. `lambda_runtime` fetches an event, and has the last word on it; a handler reads
-//! it itself, and its answer is posted here. The runtime's own way reads an event by serde with account of where in it a fault would stand, and
-//! sends an answer through a pool of connections and a task of its own, which together take longer than a delivery's verification.
+//! How a function gets its events and gives its answers. `lambda_runtime` starts it, fetches the first event and has the last word on
+//! all that is unusual; between that, events are fetched, read and answered here. The runtime's own way reads an event by serde with account
+//! of where in it a fault would stand, and goes through a pool of connections and a task of its own twice, which together take longer than
+//! all that the receiver does with a delivery.
 //!
-//! Invariant: whatever is unusual goes the runtime's way: an error, a panic, an answer that the Runtime API did not take from here.
+//! Invariants: an error, a panic, and an answer or a question that the Runtime API did not take go the runtime's way; an event is handled
+//! once.
 
 use std::cell::Cell;
-use std::mem;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::rc::Rc;
 use std::thread;
 
-use bytes::Bytes;
 use futures_util::FutureExt as _;
 use lambda_runtime::tower::layer::layer_fn;
 use lambda_runtime::tower::{Layer, Service, ServiceExt as _};
@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 use tokio::task::spawn_local;
 
 use crate::env::{Env, EnvError};
-use crate::runtime_api::RuntimeApi;
+use crate::runtime_api::{Invocation, RuntimeApi};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -83,20 +83,37 @@ where
         })
     }
 
-    async fn answer<S>(&self, mut invocation: LambdaInvocation, runtime: &S) -> Result<(), BoxError>
+    /// Returns to the runtime, which then asks for an event itself, only for what is unusual.
+    async fn answer<S>(&self, first: LambdaInvocation, runtime: &S) -> Result<(), BoxError>
     where
         S: Service<LambdaInvocation, Response = (), Error = BoxError> + Clone,
     {
-        let event = mem::replace(&mut invocation.body, Bytes::from_static(b"null"));
-        let outcome = AssertUnwindSafe((self.handler)(&event)).catch_unwind().await;
-        if let Ok(Ok(answer)) = &outcome {
-            match self.api.respond(&invocation, answer).await {
-                Ok(()) => return Ok(()),
-                Err(error) => tracing::warn!("the Runtime API did not take an answer: {error}"),
+        let mut invocation = Invocation::from(first);
+        loop {
+            let outcome = AssertUnwindSafe((self.handler)(&invocation.event)).catch_unwind().await;
+            let Ok(Ok(answer)) = &outcome else {
+                return self.leave(outcome, invocation, runtime).await;
+            };
+            if let Err(error) = self.api.respond(&invocation, answer).await {
+                tracing::warn!("the Runtime API did not take an answer: {error}");
+                return self.leave(outcome, invocation, runtime).await;
             }
+            invocation = match self.api.next().await {
+                Ok(next) => next,
+                Err(error) => {
+                    tracing::warn!("the Runtime API gave no event: {error}");
+                    return Ok(());
+                }
+            };
         }
+    }
+
+    async fn leave<S>(&self, outcome: thread::Result<Result<A, E>>, of: Invocation, runtime: &S) -> Result<(), BoxError>
+    where
+        S: Service<LambdaInvocation, Response = (), Error = BoxError> + Clone,
+    {
         self.left.set(outcome.map(|result| result.map_err(Into::into)));
-        runtime.clone().oneshot(invocation).await
+        runtime.clone().oneshot(of.into()).await
     }
 }
 
@@ -132,6 +149,7 @@ impl<A> Default for Left<A> {
 mod tests {
     use std::cell::RefCell;
 
+    use bytes::Bytes;
     use lambda_runtime::Context;
 
     use super::*;
