@@ -4,6 +4,7 @@
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hookledger_harness::http::{Answer, Request, serve};
 use hookledger_harness::{Emulator, built, free_port};
@@ -12,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// Gives out `events` in turn, and lets the function wait when there are no more, as Lambda does.
 struct RuntimeApi {
@@ -21,8 +23,12 @@ struct RuntimeApi {
 }
 
 impl RuntimeApi {
-    /// Does not take the requests of these numbers.
-    async fn start(events: Vec<Value>, refused: &'static [usize]) -> Self {
+    async fn start(events: Vec<Value>) -> Self {
+        Self::refusing(events, &[], true).await
+    }
+
+    /// Does not take the requests of these numbers, and says so or nothing at all.
+    async fn refusing(events: Vec<Value>, refused: &'static [usize], says_so: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let (told, asked) = mpsc::unbounded_channel();
@@ -36,7 +42,7 @@ impl RuntimeApi {
                 let next = {
                     let (numbers, events) = &mut *state.lock().unwrap();
                     if refused.contains(&numbers.next().unwrap()) {
-                        return Some(Answer::new(503, "{}"));
+                        return says_so.then(|| Answer::new(503, "{}"));
                     }
                     if !is_question {
                         return Some(Answer::new(202, "{}"));
@@ -67,7 +73,7 @@ impl RuntimeApi {
 
     /// The next request, which has to be this one of that event, and whether the function's own code sent it.
     async fn asked(&mut self, what: &str, event: Option<usize>) -> (Request, bool) {
-        let request = self.asked.recv().await.unwrap();
+        let request = timeout(Duration::from_secs(60), self.asked.recv()).await.unwrap().unwrap();
         let path = event.map_or_else(|| what.to_owned(), |event| format!("request-{event}/{what}"));
         assert_eq!(request.target, format!("/2018-06-01/runtime/invocation/{path}"));
         let id = event.map(|event| format!("invocation-{event}"));
@@ -91,7 +97,7 @@ fn health() -> Value {
 
 #[tokio::test]
 async fn the_runtime_fetches_the_first_event_and_the_function_itself_the_others() {
-    let mut api = RuntimeApi::start(vec![health(), health(), health()], &[]).await;
+    let mut api = RuntimeApi::start(vec![health(), health(), health()]).await;
     let _receiver = api.receiver(&api.address);
     let mut questions = Vec::new();
     for number in 0..3 {
@@ -105,12 +111,13 @@ async fn the_runtime_fetches_the_first_event_and_the_function_itself_the_others(
     assert_eq!(questions[0], questions[1]);
 }
 
-/// By which ours is held against the runtime's own: of an event that the runtime fetched, and of one that it did not.
+/// By which ours is held against the runtime's own: of an event that the runtime fetched, and of one that it did not. Also where Lambda may have
+/// taken it, and its answer is lost.
 #[tokio::test]
 async fn an_answer_that_lambda_does_not_take_is_sent_once_more_by_the_runtime_and_is_the_same() {
-    let refused: [&[usize]; 2] = [&[1], &[3]];
-    for (event, refused) in refused.into_iter().enumerate() {
-        let mut api = RuntimeApi::start(vec![health(), health()], refused).await;
+    let cases: [(usize, &[usize], bool); 3] = [(0, &[1], true), (1, &[3], true), (1, &[3], false)];
+    for (event, refused, says_so) in cases {
+        let mut api = RuntimeApi::refusing(vec![health(), health()], refused, says_so).await;
         let _receiver = api.receiver(&api.address);
         for accepted in 0..event {
             api.asked("next", None).await;
@@ -127,7 +134,7 @@ async fn an_answer_that_lambda_does_not_take_is_sent_once_more_by_the_runtime_an
 
 #[tokio::test]
 async fn an_event_that_is_no_request_is_reported_and_the_next_is_answered() {
-    let mut api = RuntimeApi::start(vec![json!("no request"), health(), json!("nor this"), health()], &[]).await;
+    let mut api = RuntimeApi::start(vec![json!("no request"), health(), json!("nor this"), health()]).await;
     let _receiver = api.receiver(&api.address);
     for (bad, fetched_here) in [(0, false), (2, true)] {
         assert_eq!(api.asked("next", None).await.1, fetched_here);
@@ -141,18 +148,20 @@ async fn an_event_that_is_no_request_is_reported_and_the_next_is_answered() {
 
 #[tokio::test]
 async fn where_no_event_is_given_the_runtime_asks_again() {
-    let mut api = RuntimeApi::start(vec![health(), health()], &[2]).await;
-    let _receiver = api.receiver(&api.address);
-    assert!(!api.asked("next", None).await.1);
-    assert!(api.asked("response", Some(0)).await.1);
-    assert!(api.asked("next", None).await.1);
-    assert!(!api.asked("next", None).await.1);
-    assert!(api.asked("response", Some(1)).await.1);
+    for says_so in [true, false] {
+        let mut api = RuntimeApi::refusing(vec![health(), health()], &[2], says_so).await;
+        let _receiver = api.receiver(&api.address);
+        assert!(!api.asked("next", None).await.1);
+        assert!(api.asked("response", Some(0)).await.1);
+        assert!(api.asked("next", None).await.1);
+        assert!(!api.asked("next", None).await.1);
+        assert!(api.asked("response", Some(1)).await.1);
+    }
 }
 
 #[tokio::test]
 async fn the_runtime_api_s_address_may_be_a_url_with_a_path() {
-    let mut api = RuntimeApi::start(vec![health(), health()], &[]).await;
+    let mut api = RuntimeApi::start(vec![health(), health()]).await;
     let _receiver = api.receiver(&format!("http://{}/.rt/receiver", api.address));
     for target in ["next", "request-0/response", "next", "request-1/response"] {
         let request = api.asked.recv().await.unwrap();

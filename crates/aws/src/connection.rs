@@ -4,14 +4,16 @@
 //! Invariant: a connection is used again only after a whole answer, and a request that may have reached the server is not
 //! sent a second time here.
 
+mod head;
+
 use std::mem;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::Uri;
-use httparse::{EMPTY_HEADER, Header};
 use hyper::rt::{Read, Write};
 use hyper_openssl::client::legacy::HttpsConnector;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -19,6 +21,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tower_service::Service;
 
+use self::head::{End, Head};
 use crate::connector::{IDLE_MAX, tcp};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -29,7 +32,8 @@ const HEAD_BYTES_MAX: usize = 64 << 10;
 /// What such an answer usually fits, and what one that is read does.
 const STATUS_BYTES_USUAL: usize = 1 << 10;
 const ANSWER_BYTES_USUAL: usize = 8 << 10;
-const HEADERS_MAX: usize = 32;
+/// One between chunks.
+const LINE_BYTES_MAX: usize = 8 << 10;
 
 /// A server, and the connection to it when there is one. Two calls at a time have one each; the last to end is kept.
 pub struct Connection<C: Service<Uri> = HttpsConnector<HttpConnector>> {
@@ -96,6 +100,7 @@ where
                 while open.read().await? > 0 {}
                 open.answer.len()
             }
+            End::Unclear => return Err("an answer does not say where it ends".into()),
         };
         let is_whole = open.answer.len() == end;
         let mut bytes = mem::take(&mut open.answer);
@@ -143,11 +148,14 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The first header of this name that is text.
+    /// The first header of this name, if it is text.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let mut lines =
-            std::str::from_utf8(self.bytes.get(..self.head_bytes)?).ok()?.lines().filter_map(|line| line.split_once(':'));
-        lines.find_map(|(known, value)| known.eq_ignore_ascii_case(name).then(|| value.trim()))
+        let mut lines = self.bytes.get(..self.head_bytes)?.split(|byte| *byte == b'\n');
+        let value = lines.find_map(|line| {
+            let (known, value) = line.split_at_checked(name.len())?;
+            known.eq_ignore_ascii_case(name.as_bytes()).then(|| value.strip_prefix(b":")).flatten()
+        })?;
+        std::str::from_utf8(value).ok().map(str::trim)
     }
 
     pub fn into_body(self) -> Bytes {
@@ -158,13 +166,13 @@ impl Answer {
 impl<S: Read + Write + Unpin> Open<S> {
     async fn head(&mut self) -> Result<Head, BoxError> {
         loop {
-            if let Some(head) = Head::parse(&self.answer)? {
-                return Ok(head);
+            match Head::parse(&self.answer)? {
+                // Not the answer yet (RFC 9110, section 15.2).
+                Some(head) if (100..200).contains(&head.status) => drop(self.answer.drain(..head.bytes)),
+                Some(head) => return Ok(head),
+                None if self.answer.len() > HEAD_BYTES_MAX => return Err("an answer's head is too long".into()),
+                None => self.read_on().await?,
             }
-            if self.answer.len() > HEAD_BYTES_MAX {
-                return Err("an answer's head is too long".into());
-            }
-            self.read_on().await?;
         }
     }
 
@@ -180,24 +188,44 @@ impl<S: Read + Write + Unpin> Open<S> {
     async fn join_chunks(&mut self, head_bytes: usize) -> Result<usize, BoxError> {
         let (mut end, mut at) = (head_bytes, head_bytes);
         loop {
-            let size = httparse::parse_chunk_size(self.answer.get(at..).unwrap_or_default());
-            let httparse::Status::Complete((line_bytes, size)) = size.map_err(|_| "an answer's chunk has no size")? else {
-                self.read_on().await?;
-                continue;
-            };
-            let begin = at + line_bytes;
-            at = usize::try_from(size)?.checked_add(begin + CRLF.len()).ok_or("an answer's chunk is too long")?;
+            let line = self.line(at).await?;
+            let size =
+                chunk_size(self.answer.get(line.clone()).unwrap_or_default()).ok_or("an answer's chunk has no size")?;
+            at = line.end + CRLF.len();
+            if size == 0 {
+                break;
+            }
+            let data = at..at.checked_add(size).ok_or("an answer's chunk is too long")?;
+            at = data.end.saturating_add(CRLF.len());
             self.read_to(at).await?;
-            let data = begin..at - CRLF.len();
             if self.answer.get(data.end..at) != Some(CRLF) {
                 return Err("an answer's chunk is longer than it says".into());
             }
-            self.answer.copy_within(data.clone(), end);
-            end += data.len();
-            if data.is_empty() {
+            self.answer.copy_within(data, end);
+            end += size;
+        }
+        // Fields may follow, and an empty line does.
+        loop {
+            let line = self.line(at).await?;
+            at = line.end + CRLF.len();
+            if line.is_empty() {
                 self.answer.drain(end..at);
                 return Ok(end);
             }
+        }
+    }
+
+    /// The one that begins at `at`, without its end, which stands behind it.
+    async fn line(&mut self, at: usize) -> Result<Range<usize>, BoxError> {
+        loop {
+            let rest = self.answer.get(at..).unwrap_or_default();
+            if let Some(bytes) = rest.windows(CRLF.len()).position(|two| two == CRLF) {
+                return Ok(at..at + bytes);
+            }
+            if rest.len() > LINE_BYTES_MAX {
+                return Err("a line between an answer's chunks is too long".into());
+            }
+            self.read_on().await?;
         }
     }
 
@@ -215,199 +243,13 @@ impl<S: Read + Write + Unpin> Open<S> {
 
 const CRLF: &[u8] = b"\r\n";
 
-struct Head {
-    status: u16,
-    bytes: usize,
-    end: End,
-    /// Whether the server lets the connection be used again.
-    is_kept: bool,
-}
-
-/// Where an answer ends (RFC 9112, section 6.3).
-enum End {
-    /// After so many bytes.
-    At(usize),
-    Chunks,
-    OfConnection,
-}
-
-impl Head {
-    /// `None` where there is more to come.
-    fn parse(answer: &[u8]) -> Result<Option<Self>, httparse::Error> {
-        let mut headers = [EMPTY_HEADER; HEADERS_MAX];
-        let mut response = httparse::Response::new(&mut headers);
-        let httparse::Status::Complete(bytes) = response.parse(answer)? else { return Ok(None) };
-        let status = response.code.unwrap_or_default();
-        let closes = text(response.headers, "connection")
-            .is_some_and(|options| options.split(',').any(|option| option.trim().eq_ignore_ascii_case("close")));
-        let length = text(response.headers, "content-length").and_then(|length| length.parse::<usize>().ok());
-        // Beside a transfer encoding a length means nothing.
-        let end = match (text(response.headers, "transfer-encoding"), length.and_then(|length| length.checked_add(bytes))) {
-            _ if matches!(status, 204 | 304) => End::At(bytes),
-            (Some(coding), _) if coding.eq_ignore_ascii_case("chunked") => End::Chunks,
-            (None, Some(end)) => End::At(end),
-            _ => End::OfConnection,
-        };
-        let is_kept = response.version == Some(1) && !closes && !matches!(end, End::OfConnection);
-        Ok(Some(Self { status, bytes, end, is_kept }))
-    }
-}
-
-fn text<'a>(headers: &[Header<'a>], name: &str) -> Option<&'a str> {
-    let header = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
-    std::str::from_utf8(header.value).ok()
+/// In hexadecimal digits, behind which extensions may stand.
+fn chunk_size(line: &[u8]) -> Option<usize> {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (size, rest) = line.split_at_checked(digits)?;
+    let is_over = matches!(rest.trim_ascii_start().first(), None | Some(b';'));
+    usize::from_str_radix(std::str::from_utf8(size).ok()?, 16).ok().filter(|_| is_over)
 }
 
 #[cfg(test)]
-mod tests {
-    use tokio::net::TcpListener;
-    use tokio::task::JoinHandle;
-
-    use super::*;
-    use crate::connector::Connector;
-    use crate::roots::Roots;
-
-    const REQUEST: &[u8] = b"POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n";
-    const WHOLE: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
-
-    /// Answers each request with the next of `answers`, in the pieces that they have, and ends a connection behind what is followed by
-    /// nothing. Gives for each connection how many requests it took.
-    #[expect(clippy::disallowed_methods, reason = "a server beside the test")]
-    async fn server(connections: Vec<Vec<Vec<&'static str>>>) -> (Connection, JoinHandle<Vec<usize>>) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let uri = format!("http://{}", listener.local_addr().unwrap()).parse().unwrap();
-        let taken = tokio::spawn(async move {
-            let mut taken = Vec::new();
-            for answers in connections {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                taken.push(0);
-                for pieces in answers {
-                    let mut request = [0; REQUEST.len()];
-                    stream.read_exact(&mut request).await.unwrap();
-                    assert_eq!(request, REQUEST);
-                    *taken.last_mut().unwrap() += 1;
-                    for piece in pieces {
-                        stream.write_all(piece.as_bytes()).await.unwrap();
-                        tokio::task::yield_now().await;
-                    }
-                }
-            }
-            taken
-        });
-        (Connector::new(&Roots::Amazon).unwrap().connection(uri), taken)
-    }
-
-    #[tokio::test]
-    async fn a_connection_is_kept_behind_a_whole_answer_in_however_many_pieces() {
-        let pieces = vec!["HTTP/1.1 503 Slow", " Down\r\ncontent-length:", " 3\r\n", "\r\n", "a", "bc"];
-        let (connection, taken) = server(vec![vec![vec![WHOLE], pieces, vec![WHOLE]]]).await;
-        for status in [200, 503, 200] {
-            assert_eq!(connection.ask(REQUEST).await.unwrap(), status);
-        }
-        assert_eq!(taken.await.unwrap(), [3]);
-    }
-
-    #[tokio::test]
-    async fn an_answer_that_ends_in_another_way_counts_and_its_connection_is_not_used_again() {
-        for answer in [
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-            "HTTP/1.1 200 OK\r\nConnection: close\r\ncontent-length: 2\r\n\r\n{}",
-            "HTTP/1.1 200 OK\r\nconnection: keep-alive, Close\r\ncontent-length: 2\r\n\r\n{}",
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-length: 12\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-            "HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\n{}",
-            "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 500 Not asked for\r\n\r\n",
-            "HTTP/1.1 200 OK\r\ncontent-length: 99999999\r\n\r\n",
-        ] {
-            let (connection, taken) = server(vec![vec![vec![answer]], vec![vec![WHOLE]]]).await;
-            for _ in 0..2 {
-                assert_eq!(connection.ask(REQUEST).await.unwrap(), 200, "{answer}");
-            }
-            assert_eq!(taken.await.unwrap(), [1, 1], "{answer}");
-        }
-    }
-
-    #[tokio::test]
-    async fn what_is_no_answer_is_an_error_and_nothing_is_sent_twice() {
-        let endless = "HTTP/1.1 200 OK\r\nx: ".to_owned() + &"x".repeat(2 * HEAD_BYTES_MAX);
-        for answer in
-            ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{", "no HTTP\r\n\r\n", endless.leak()]
-        {
-            let (connection, taken) = server(vec![vec![vec![answer]], vec![vec![WHOLE]]]).await;
-            connection.ask(REQUEST).await.unwrap_err();
-            assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
-            assert_eq!(taken.await.unwrap(), [1, 1]);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_connection_that_ended_meanwhile_is_replaced() {
-        let (connection, taken) = server(vec![vec![vec![WHOLE]], vec![vec![WHOLE]]]).await;
-        assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
-        // Until its end has come, it looks as if it could be used.
-        while let Some(open) = connection.take() {
-            connection.keep(open);
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
-        assert_eq!(taken.await.unwrap(), [1, 1]);
-    }
-
-    /// Whether the connection is kept is told by how many requests each took.
-    async fn check_fetched(pieces: Vec<&'static str>, body: &str, is_kept: bool) {
-        let connections =
-            if is_kept { vec![vec![pieces.clone(), vec![WHOLE]]] } else { vec![vec![pieces.clone()], vec![vec![WHOLE]]] };
-        let (connection, taken) = server(connections).await;
-        let answer = connection.fetch(REQUEST).await.unwrap();
-        assert_eq!((answer.status, answer.header("x-id"), answer.header("x")), (200, Some("1: 2"), None), "{pieces:?}");
-        assert_eq!(answer.into_body(), body, "{pieces:?}");
-        assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
-        assert_eq!(taken.await.unwrap(), if is_kept { vec![2] } else { vec![1, 1] }, "{pieces:?}");
-    }
-
-    #[tokio::test]
-    async fn an_answer_is_read_to_its_end_however_that_is_marked() {
-        let long: &str = "x".repeat(1 << 20).leak();
-        let head = "HTTP/1.1 200 OK\r\nX-Id: 1: 2\r\n";
-        let of = |rest: &str| -> &'static str { format!("{head}{rest}").leak() };
-        let chunked = of("Transfer-Encoding: Chunked\r\n\r\n");
-        check_fetched(vec![of("content-length: 5\r\n\r\nab"), "c", "de"], "abcde", true).await;
-        check_fetched(vec![of("content-length: 1048576\r\n\r\n"), long], long, true).await;
-        check_fetched(vec![chunked, "3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"], "abcde", true).await;
-        check_fetched(vec![chunked, "3\r", "\na", "bc\r", "\n0\r\n", "\r\n"], "abc", true).await;
-        check_fetched(vec![chunked, "100000\r\n", long, "\r\n1\r\na\r\n0\r\n\r\n"], &format!("{long}a"), true).await;
-        check_fetched(vec![of("connection: close\r\n\r\na"), "bc"], "abc", false).await;
-        check_fetched(vec![of("connection: close\r\ncontent-length: 3\r\n\r\nabc")], "abc", false).await;
-        check_fetched(vec![of("content-length: 3\r\n\r\nabcHTTP/1.1 500 Not asked for\r\n\r\n")], "abc", false).await;
-        check_fetched(vec![chunked, "1\r\na\r\n0\r\n\r\nHTTP/1.1 500 Not asked for\r\n\r\n"], "a", false).await;
-    }
-
-    #[tokio::test]
-    async fn an_answer_without_a_body_ends_with_its_head() {
-        let (connection, taken) = server(vec![vec![vec!["HTTP/1.1 204 No Content\r\n\r\n"], vec![WHOLE]]]).await;
-        let answer = connection.fetch(REQUEST).await.unwrap();
-        assert_eq!((answer.status, answer.into_body().len()), (204, 0));
-        assert_eq!(connection.fetch(REQUEST).await.unwrap().into_body(), "{}");
-        assert_eq!(taken.await.unwrap(), [2]);
-    }
-
-    #[tokio::test]
-    async fn half_an_answer_is_none() {
-        let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
-        for rest in [
-            "",
-            "2\r\na",
-            "1\r\na\r\n",
-            "1\r\nabc0\r\n\r\n",
-            "x\r\n\r\n",
-            "ffffffffffffffff\r\n",
-            "1\r\na\r\n0\r\nx: y\r\n\r\n",
-        ] {
-            let (connection, _taken) = server(vec![vec![vec![chunked, rest]]]).await;
-            assert!(connection.fetch(REQUEST).await.is_err(), "{rest}");
-        }
-        for answer in ["HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\n"] {
-            let (connection, _taken) = server(vec![vec![vec![answer]]]).await;
-            assert!(connection.fetch(REQUEST).await.is_err(), "{answer}");
-        }
-    }
-}
+mod tests;

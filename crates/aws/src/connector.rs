@@ -22,6 +22,7 @@ use tower_service::Service;
 
 use crate::connection::Connection;
 use crate::roots::{Roots, RootsError};
+use crate::trace::{TRACE_ID, trace_id};
 
 /// For the handshake of TCP. That of TLS counts to the call's own time.
 const CONNECT_MAX: Duration = Duration::from_millis(500);
@@ -87,7 +88,12 @@ where
     fn call(&self, request: Request) -> HttpConnectorFuture {
         let client = self.client.clone();
         HttpConnectorFuture::new(async move {
-            let request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
+            let mut request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
+            if let Some(of_sdk) = request.headers_mut().get_mut(TRACE_ID)
+                && let Some(current) = trace_id()
+            {
+                *of_sdk = current;
+            }
             let response = client.request(request).await.map_err(failure)?;
             Response::try_from(response.map(SdkBody::from_body_1_x))
                 .map_err(|error| ConnectorError::other(error.into(), None))

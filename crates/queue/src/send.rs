@@ -12,7 +12,7 @@ use aws_credential_types::provider::{ProvideCredentials as _, SharedCredentialsP
 use aws_smithy_async::time::SharedTimeSource;
 use aws_types::SdkConfig;
 use aws_types::service_config::ServiceConfigKey;
-use hookledger_aws::{Aws, Connection};
+use hookledger_aws::{Aws, Connection, trace_id};
 use http::Uri;
 use serde::Serialize;
 
@@ -72,7 +72,7 @@ impl Sender {
                 Signer::new(credentials, self.region.clone(), self.host.clone())
             }
         };
-        let request = signer.request(body, now);
+        let request = signer.request(body, now, trace_id().as_ref());
         *self.signer.lock().unwrap_or_else(PoisonError::into_inner) = Some(signer);
         Ok(request?)
     }

@@ -60,8 +60,13 @@ impl Signer {
         &self.credentials
     }
 
-    /// A `SendMessage` with this body, as it goes over the wire.
-    pub(crate) fn request(&mut self, body: &[u8], now: SystemTime) -> Result<Vec<u8>, SignError> {
+    /// A `SendMessage` with this body, as it goes over the wire. X-Ray's id is no part of what is signed.
+    pub(crate) fn request(
+        &mut self,
+        body: &[u8],
+        now: SystemTime,
+        trace_id: Option<&HeaderValue>,
+    ) -> Result<Vec<u8>, SignError> {
         let time = time(now)?;
         let kept = self.day.take().filter(|day| day.scope.as_bytes().starts_with(&time[..DATE_BYTES]));
         let day = kept.map_or_else(|| self.day(&time), Ok)?;
@@ -76,8 +81,11 @@ impl Signer {
         let signature = hexadecimal(key.finalize().into_bytes());
 
         let length = body.len().to_string();
+        let (trace_name, trace_id) = trace_id.map(|id| (&b"\r\nx-amzn-trace-id: "[..], id.as_bytes())).unwrap_or_default();
         let parts = [
             day.head.as_bytes(),
+            trace_name,
+            trace_id,
             b"\r\nx-amz-date: ",
             &time,
             b"\r\nauthorization: ",
@@ -200,11 +208,13 @@ mod tests {
                 let mut signer = Signer::new(credentials.clone(), "eu-west-1".into(), host.into());
                 for now in [midnight - Duration::from_millis(1), midnight, midnight + Duration::from_secs(3_661)] {
                     for body in [&b"{}"[..], "{\"QueueUrl\":\"é\"}".as_bytes()] {
-                        let request = signer.request(body, now).unwrap();
+                        let trace_id = HeaderValue::from_static("Root=1-2-3;Lineage=1:a:0");
+                        let request = signer.request(body, now, Some(&trace_id)).unwrap();
                         let (sent, headers) = read(&request);
                         assert_eq!(sent, body);
                         assert_eq!(headers["authorization"], of_aws(&credentials, host, body, now));
                         assert_eq!(headers["host"], host);
+                        assert_eq!(headers["x-amzn-trace-id"], trace_id);
                         assert_eq!(headers.get("x-amz-security-token").copied(), credentials.session_token());
                         assert_eq!(headers["content-length"], body.len().to_string());
                     }
@@ -216,7 +226,7 @@ mod tests {
     #[test]
     fn what_cannot_stand_in_a_header_is_an_error() {
         let credentials = Credentials::new("id\n", "secret", None, None, "test");
-        let refused = Signer::new(credentials, "eu-west-1".into(), "host".into()).request(b"{}", UNIX_EPOCH);
+        let refused = Signer::new(credentials, "eu-west-1".into(), "host".into()).request(b"{}", UNIX_EPOCH, None);
         assert!(matches!(refused, Err(SignError::Header(_))), "{refused:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! What each function's `main` shares: settings, sources, secrets, records, the clock and the hint.
+//! What each function's `main` shares: settings, sources, secrets, records, the clock and the hint, and how events come and answers go.
 //!
-//! Knows the process it runs in: its environment, its standard output, its clock. Invariant: a setting that is missing or
+//! Knows the process it runs in: its environment, its standard output, its clock, its Runtime API. Invariant: a setting that is missing or
 //! wrong stops the start with an error that names it; nothing has a default that fails open.
 
 mod database;

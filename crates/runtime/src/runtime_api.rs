@@ -12,6 +12,8 @@ const ADDRESS: &str = "AWS_LAMBDA_RUNTIME_API";
 const REQUEST_ID: &str = "lambda-runtime-aws-request-id";
 /// Comes with an event and goes back with its answer, so that a late answer is not taken for another event's.
 const INVOCATION_ID: &str = "lambda-runtime-invocation-id";
+/// X-Ray's, under which all that an event causes is found.
+const TRACE_ID: &str = "lambda-runtime-trace-id";
 const USER_AGENT: &str = concat!("hookledger/", env!("CARGO_PKG_VERSION"));
 
 pub(crate) struct RuntimeApi {
@@ -22,11 +24,11 @@ pub(crate) struct RuntimeApi {
 }
 
 /// An event, and what its answer has to say of it.
-#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Invocation {
     pub(crate) event: Bytes,
     request_id: String,
     invocation_id: Option<String>,
+    pub(crate) trace_id: Option<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -71,8 +73,8 @@ impl RuntimeApi {
             return Err(RuntimeApiError::Status(answer.status));
         }
         let request_id = answer.header(REQUEST_ID).ok_or(RuntimeApiError::NoRequestId)?.to_owned();
-        let invocation_id = answer.header(INVOCATION_ID).map(str::to_owned);
-        Ok(Invocation { event: answer.into_body(), request_id, invocation_id })
+        let [invocation_id, trace_id] = [INVOCATION_ID, TRACE_ID].map(|name| answer.header(name).map(str::to_owned));
+        Ok(Invocation { event: answer.into_body(), request_id, invocation_id, trace_id })
     }
 
     pub(crate) async fn respond(&self, invocation: &Invocation, answer: &impl Serialize) -> Result<(), RuntimeApiError> {
@@ -106,7 +108,7 @@ impl RuntimeApi {
 impl From<LambdaInvocation> for Invocation {
     fn from(LambdaInvocation { parts, body, context, .. }: LambdaInvocation) -> Self {
         let invocation_id = parts.headers.get(INVOCATION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-        Self { event: body, request_id: context.request_id, invocation_id }
+        Self { event: body, request_id: context.request_id, invocation_id, trace_id: context.xray_trace_id }
     }
 }
 
@@ -125,6 +127,9 @@ impl From<Invocation> for LambdaInvocation {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
     use super::*;
     use crate::env::tests::env;
 
@@ -148,5 +153,41 @@ mod tests {
             assert!(matches!(error, EnvError::Invalid { .. }), "{address}");
         }
         assert_eq!(RuntimeApi::from_env(&env(&[])).err().unwrap(), EnvError::NotSet(ADDRESS.to_owned()));
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "a server beside the test")]
+    async fn an_event_comes_with_what_its_answer_has_to_say_of_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let api = RuntimeApi::from_env(&env(&[(ADDRESS, &format!("http://{address}/f"))])).unwrap();
+        let asked = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut asked = Vec::new();
+            for answer in [
+                "HTTP/1.1 200 OK\r\nLambda-Runtime-Aws-Request-Id: r\r\nLambda-Runtime-Invocation-Id: i\r\n\
+                 Lambda-Runtime-Trace-Id: Root=1\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+                "HTTP/1.1 200 OK\r\nlambda-runtime-aws-request-id: s\r\ncontent-length: 2\r\n\r\n[]",
+                "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
+                "HTTP/1.1 403 Forbidden\r\ncontent-length: 2\r\n\r\n{}",
+            ] {
+                while !asked.ends_with(b"\r\n\r\n") {
+                    stream.read_buf(&mut asked).await.unwrap();
+                }
+                stream.write_all(answer.as_bytes()).await.unwrap();
+                asked.push(b'|');
+            }
+            String::from_utf8(asked).unwrap()
+        });
+        let whole = |Invocation { event, request_id, invocation_id, trace_id }| (event, request_id, invocation_id, trace_id);
+        let first = whole(api.next().await.unwrap());
+        assert_eq!(first, ("{}".into(), "r".to_owned(), Some("i".to_owned()), Some("Root=1".to_owned())));
+        assert_eq!(whole(api.next().await.unwrap()), ("[]".into(), "s".to_owned(), None, None));
+        assert!(matches!(api.next().await, Err(RuntimeApiError::NoRequestId)));
+        assert!(matches!(api.next().await, Err(RuntimeApiError::Status(403))));
+        let request = format!(
+            "GET /f/2018-06-01/runtime/invocation/next HTTP/1.1\r\nhost: {address}\r\nuser-agent: {USER_AGENT}\r\n\r\n|"
+        );
+        assert_eq!(asked.await.unwrap(), request.repeat(4));
     }
 }

@@ -12,6 +12,7 @@ use std::rc::Rc;
 use std::thread;
 
 use futures_util::FutureExt as _;
+use hookledger_aws::traced;
 use lambda_runtime::tower::layer::layer_fn;
 use lambda_runtime::tower::{Layer, Service, ServiceExt as _};
 use lambda_runtime::{Diagnostic, LambdaEvent, LambdaInvocation, Runtime, service_fn};
@@ -20,6 +21,7 @@ use serde::de::IgnoredAny;
 use tokio::task::spawn_local;
 
 use crate::env::{Env, EnvError};
+use crate::error_chain::error_chain;
 use crate::runtime_api::{Invocation, RuntimeApi};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -27,12 +29,15 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// What came of an event: a panic, an error or an answer.
 type Outcome<A> = thread::Result<Result<A, Diagnostic>>;
 
+/// One on its way to the runtime, which takes it within the call that it is left for: there is never another one on the way.
+type Left<A> = Rc<Cell<Option<Outcome<A>>>>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     #[error(transparent)]
     Env(#[from] EnvError),
-    #[error("the runtime ended: {0}")]
-    Runtime(BoxError),
+    #[error("the runtime ended")]
+    Runtime(#[source] BoxError),
 }
 
 /// Has `handler` make an answer of each event, a JSON text, for as long as this environment lives. Panics outside of a tokio
@@ -47,7 +52,7 @@ where
     let handling = Handling { handler, api: RuntimeApi::from_env(env)?, left: left.clone() };
     let runtime = Runtime::new(service_fn(move |_: LambdaEvent<IgnoredAny>| {
         let left = left.clone();
-        async move { left.take() }
+        async move { take(&left) }
     }));
     // As a task of its own: what `main` awaits itself is polled by tokio between two looks for events at the operating system, which is
     // one needless system call each time that an answer of Postgres or SQS wakes it.
@@ -74,75 +79,53 @@ where
     {
         let handling = Rc::new(self);
         layer_fn(move |runtime: S| {
-            let (handling, runtime) = (handling.clone(), Rc::new(runtime));
+            let handling = handling.clone();
             service_fn(move |invocation| {
                 let (handling, runtime) = (handling.clone(), runtime.clone());
-                // In a box, because the runtime moves what it is given from hand to hand.
-                Box::pin(async move { handling.answer(invocation, &*runtime).await })
+                async move { handling.answer(invocation, runtime).await }
             })
         })
     }
 
     /// Returns to the runtime, which then asks for an event itself, only for what is unusual.
-    async fn answer<S>(&self, first: LambdaInvocation, runtime: &S) -> Result<(), BoxError>
+    async fn answer<S>(&self, first: LambdaInvocation, runtime: S) -> Result<(), BoxError>
     where
-        S: Service<LambdaInvocation, Response = (), Error = BoxError> + Clone,
+        S: Service<LambdaInvocation, Response = (), Error = BoxError>,
     {
         let mut invocation = Invocation::from(first);
         loop {
-            let outcome = AssertUnwindSafe((self.handler)(&invocation.event)).catch_unwind().await;
+            let handled = traced(invocation.trace_id.as_deref(), (self.handler)(&invocation.event));
+            let outcome = AssertUnwindSafe(handled).catch_unwind().await;
             let Ok(Ok(answer)) = &outcome else {
                 return self.leave(outcome, invocation, runtime).await;
             };
             if let Err(error) = self.api.respond(&invocation, answer).await {
-                tracing::warn!("the Runtime API did not take an answer: {error}");
+                tracing::warn!("the Runtime API did not take an answer: {}", error_chain(&error));
                 return self.leave(outcome, invocation, runtime).await;
             }
             invocation = match self.api.next().await {
                 Ok(next) => next,
                 Err(error) => {
-                    tracing::warn!("the Runtime API gave no event: {error}");
+                    tracing::warn!("the Runtime API gave no event: {}", error_chain(&error));
                     return Ok(());
                 }
             };
         }
     }
 
-    async fn leave<S>(&self, outcome: thread::Result<Result<A, E>>, of: Invocation, runtime: &S) -> Result<(), BoxError>
+    async fn leave<S>(&self, outcome: thread::Result<Result<A, E>>, of: Invocation, runtime: S) -> Result<(), BoxError>
     where
-        S: Service<LambdaInvocation, Response = (), Error = BoxError> + Clone,
+        S: Service<LambdaInvocation, Response = (), Error = BoxError>,
     {
-        self.left.set(outcome.map(|result| result.map_err(Into::into)));
-        runtime.clone().oneshot(of.into()).await
+        self.left.set(Some(outcome.map(|result| result.map_err(Into::into))));
+        runtime.oneshot(of.into()).await
     }
 }
 
-/// What came of an event, on its way to the runtime. It is taken within the call that it is left for, so that there is never another one on
-/// the way.
-struct Left<A>(Rc<Cell<Option<Outcome<A>>>>);
-
-impl<A> Left<A> {
-    fn set(&self, outcome: Outcome<A>) {
-        self.0.set(Some(outcome));
-    }
-
-    /// Panics anew with what a handler panicked with.
-    fn take(&self) -> Result<A, Diagnostic> {
-        let nothing = || Ok(Err("an event came to the runtime that was not handled".into()));
-        self.0.take().unwrap_or_else(nothing).unwrap_or_else(|panic| resume_unwind(panic))
-    }
-}
-
-impl<A> Clone for Left<A> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<A> Default for Left<A> {
-    fn default() -> Self {
-        Self(Rc::default())
-    }
+/// What the runtime has to do of an event that was handled. Panics anew with what a handler panicked with.
+fn take<A>(left: &Left<A>) -> Result<A, Diagnostic> {
+    let nothing = || Ok(Err("an event came to the runtime that was not handled".into()));
+    left.take().unwrap_or_else(nothing).unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 #[cfg(test)]
@@ -157,7 +140,9 @@ mod tests {
 
     fn invocation(event: &'static str) -> LambdaInvocation {
         let (parts, ()) = http::Response::new(()).into_parts();
-        LambdaInvocation { parts, body: event.into(), context: Context::default() }
+        let mut context = Context::default();
+        context.xray_trace_id = Some(format!("Root={event}"));
+        LambdaInvocation { parts, body: event.into(), context }
     }
 
     /// Where nobody takes an answer.
@@ -174,7 +159,7 @@ mod tests {
         let handling = Handling { handler, api: nowhere(), left: left.clone() };
         let to_see = seen.clone();
         let mut service = handling.layer().layer(service_fn(move |invocation: LambdaInvocation| {
-            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| left.take()));
+            let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| take(&left)));
             to_see.borrow_mut().push((invocation.body, outcome));
             async { Ok(()) }
         }));
@@ -199,7 +184,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_comes_up_again_in_the_runtime_which_goes_on() {
+    async fn what_an_event_causes_is_found_under_its_trace() {
+        let outcomes = left(&["1", "2"], async |_: &[u8]| Err(format!("{:?}", hookledger_aws::trace_id().unwrap()))).await;
+        let ids = outcomes.into_iter().map(|(_, outcome)| outcome.unwrap().unwrap_err().error_message);
+        assert!(ids.eq(["\"Root=1\"", "\"Root=2\""]));
+    }
+
+    #[tokio::test]
+    async fn a_panic_comes_up_again_where_the_runtime_catches_it_and_the_next_event_is_handled() {
         let handler = async |event: &[u8]| if event == b"1" { panic!("as asked") } else { Ok("2".to_owned()) };
         let outcomes = left(&["1", "2"], handler).await;
         assert_eq!(*outcomes[0].1.as_ref().unwrap_err().downcast_ref::<&str>().unwrap(), "as asked");
@@ -208,7 +200,7 @@ mod tests {
 
     #[test]
     fn what_was_not_handled_is_an_error() {
-        let error = Left::<String>::default().take().unwrap_err();
+        let error = take(&Left::<String>::default()).unwrap_err();
         assert_eq!(error.error_message, "an event came to the runtime that was not handled");
     }
 }

@@ -1,0 +1,78 @@
+//! X-Ray's id of the event at hand, which calls to AWS carry: traces go on in what they cause, and Lambda counts by it how often
+//! functions have called one another in a circle (docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html).
+//!
+//! The SDK looks for it in the process's environment, where `lambda_runtime` writes it for the events that it fetches itself. Here it goes
+//! with whatever handles an event, and what the SDK found is replaced.
+
+use http::HeaderValue;
+use tokio::task_local;
+
+pub(crate) const TRACE_ID: &str = "x-amzn-trace-id";
+
+task_local! {
+    static CURRENT: Option<HeaderValue>;
+}
+
+/// What `handling` calls is caused by the event of this id.
+pub fn traced<F: Future>(id: Option<&str>, handling: F) -> impl Future<Output = F::Output> {
+    CURRENT.scope(id.and_then(|id| HeaderValue::from_str(id).ok()), handling)
+}
+
+/// As the header `X-Amzn-Trace-Id` has it.
+pub fn trace_id() -> Option<HeaderValue> {
+    CURRENT.try_with(Clone::clone).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_smithy_runtime_api::client::http::HttpConnector as _;
+    use aws_smithy_types::body::SdkBody;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::connector::Connector;
+    use crate::roots::Roots;
+
+    /// The id that comes to a server for each of `ids`, which the SDK believes in.
+    #[expect(clippy::disallowed_methods, reason = "a server beside the test")]
+    async fn sent(ids: &[Option<&str>]) -> Vec<Option<String>> {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let count = ids.len();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut seen = Vec::new();
+            for _ in 0..count {
+                let mut request = Vec::new();
+                while !request.ends_with(b"\r\n\r\n") {
+                    stream.read_buf(&mut request).await.unwrap();
+                }
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+                let request = String::from_utf8(request).unwrap();
+                seen.push(request.lines().find_map(|line| line.strip_prefix("x-amzn-trace-id: ")).map(str::to_owned));
+            }
+            seen
+        });
+        let connector = Connector::new(&Roots::Amazon).unwrap();
+        for id in ids {
+            let mut request = http::Request::get(&url);
+            if let Some(id) = id {
+                request = request.header(TRACE_ID, *id);
+            }
+            let request = request.body(SdkBody::empty()).unwrap().try_into().unwrap();
+            assert!(connector.call(request).await.unwrap().status().is_success());
+        }
+        server.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_call_carries_the_id_of_the_event_at_hand_where_the_sdk_would_carry_one() {
+        let stale = Some("Root=stale");
+        let seen = traced(Some("Root=current"), sent(&[stale, None])).await;
+        assert_eq!(seen, [Some("Root=current".to_owned()), None]);
+        // As where no event is at hand, or one without an id.
+        assert_eq!(sent(&[stale]).await, [stale.map(str::to_owned)]);
+        assert_eq!(traced(Some("no\nheader"), sent(&[stale])).await, [stale.map(str::to_owned)]);
+    }
+}
