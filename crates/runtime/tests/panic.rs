@@ -1,6 +1,8 @@
 //! A handler that panics: Lambda is told, and the environment goes on with the next event. This program is both, the test and, started by
 //! it, the function, because `lambda_runtime` takes its settings from a process's environment only.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
