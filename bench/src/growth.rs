@@ -33,7 +33,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 200_000)]
     payloads: u64,
     /// How often everything is measured
-    #[arg(long, default_value_t = 9)]
+    #[arg(long, default_value_t = 25)]
     rounds: u32,
     /// Operations of each kind in a round
     #[arg(long, default_value_t = 200)]
@@ -41,7 +41,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) const USUAL: Self = Self { rows: 10_000_000, base: 10_000, payloads: 200_000, rounds: 9, operations: 200 };
+    pub(crate) const USUAL: Self = Self { rows: 10_000_000, base: 10_000, payloads: 200_000, rounds: 25, operations: 200 };
     pub(crate) const QUICK: Self = Self { rows: 100_000, base: 10_000, payloads: 10_000, rounds: 1, operations: 20 };
 }
 
@@ -72,8 +72,7 @@ pub(crate) async fn run(options: &Options) -> anyhow::Result<Report> {
     let small = Side::make("small", postgres.database("small")?, options.base, options.payloads).await?;
     let large = Side::make("large", postgres.database("large")?, options.rows, options.payloads).await?;
     let mut costs = Costs::new();
-    // One connection through all rounds, as an environment has. A page of shared memory costs each connection more the first time
-    // than ever after.
+    // One connection through all rounds, as an environment has.
     let mut connected = Vec::new();
     for (commits, setting) in COMMITS {
         connected.push((commits, [small.subject(setting).await?, large.subject(setting).await?]));
@@ -145,6 +144,7 @@ impl Side {
     async fn subject(&self, synchronous_commit: &str) -> anyhow::Result<Subject> {
         let mut ledger = ledger(&format!("{}?options=-csynchronous_commit%3D{synchronous_commit}", self.url))?;
         ledger.warm().await?;
+        rows::read_all(&mut ledger).await?;
         let newest =
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() ORDER BY backend_start DESC LIMIT 1";
         let pid: i32 = self.sql.query_one(newest, &[]).await?.get(0);

@@ -28,7 +28,7 @@ const MANY: usize = 8;
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
     /// How often everything is measured
-    #[arg(long, default_value_t = 7)]
+    #[arg(long, default_value_t = 11)]
     rounds: usize,
     /// Requests of a run with one environment; with eight there are three times as many
     #[arg(long, default_value_t = 600)]
@@ -39,7 +39,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) const USUAL: Self = Self { rounds: 7, requests: 600, starts: 15 };
+    pub(crate) const USUAL: Self = Self { rounds: 11, requests: 600, starts: 15 };
     pub(crate) const QUICK: Self = Self { rounds: 1, requests: 100, starts: 1 };
 }
 

@@ -164,7 +164,7 @@ async fn the_runtime_api_s_address_may_be_a_url_with_a_path() {
     let mut api = RuntimeApi::start(vec![health(), health()]).await;
     let _receiver = api.receiver(&format!("http://{}/.rt/receiver", api.address));
     for target in ["next", "request-0/response", "next", "request-1/response"] {
-        let request = api.asked.recv().await.unwrap();
+        let request = timeout(Duration::from_secs(60), api.asked.recv()).await.unwrap().unwrap();
         assert_eq!(request.target, format!("/.rt/receiver/2018-06-01/runtime/invocation/{target}"));
     }
 }

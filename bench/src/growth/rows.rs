@@ -4,6 +4,7 @@
 //! made the same way, and differ in how many rows there are.
 
 use anyhow::Context;
+use hookledger_ledger::Ledger;
 use sha2::{Digest, Sha256};
 use tokio_postgres::Client;
 
@@ -50,6 +51,18 @@ const WARM: &str = "
 CREATE EXTENSION pg_prewarm;
 SELECT pg_prewarm(oid) FROM pg_class WHERE relname IN ('webhook_event', 'webhook_event_pkey', 'webhook_object', 'webhook_object_pkey')";
 
+/// Each part of shared memory costs a server process a page fault the first time that it looks there, which on a virtual machine takes as
+/// long as a quarter of a claim, and never again.
+const READ_ALL: &str = "
+SET LOCAL statement_timeout = 0;
+SET LOCAL max_parallel_workers_per_gather = 0;
+SELECT count(lifecycle) FROM webhook_event;
+SELECT count(event_id) FROM webhook_object;
+SET LOCAL enable_seqscan = off;
+SET LOCAL enable_bitmapscan = off;
+SELECT count(event_id) FROM webhook_event WHERE source = 'stripe';
+SELECT count(object_id) FROM webhook_object WHERE source = 'stripe'";
+
 const INDEXES: &str = "
 SELECT indexdef, indexname FROM pg_indexes i
 WHERE tablename IN ('webhook_event', 'webhook_object')
@@ -58,6 +71,13 @@ WHERE tablename IN ('webhook_event', 'webhook_object')
 const KEYS: &str = "
 SELECT conrelid::regclass::text AS relation, conname, pg_get_constraintdef(oid) AS definition FROM pg_constraint
 WHERE contype = 'p' AND conrelid IN ('webhook_event'::regclass, 'webhook_object'::regclass)";
+
+/// Over the connection that is measured then.
+pub(super) async fn read_all(ledger: &mut Ledger) -> anyhow::Result<()> {
+    let work = ledger.begin().await?;
+    work.transaction().batch_execute(READ_ALL).await.context("look at the whole ledger")?;
+    Ok(())
+}
 
 /// `payloads` of the newest rows get their payload; `backlog` rows wait to be swept.
 pub(super) async fn generate(sql: &Client, rows: u64, payloads: u64, backlog: u32) -> anyhow::Result<()> {

@@ -89,10 +89,10 @@ where
         let client = self.client.clone();
         HttpConnectorFuture::new(async move {
             let mut request = request.try_into_http1x().map_err(|error| ConnectorError::user(error.into()))?;
-            if let Some(of_sdk) = request.headers_mut().get_mut(TRACE_ID)
+            if request.headers_mut().remove(TRACE_ID).is_some()
                 && let Some(current) = trace_id()
             {
-                *of_sdk = current;
+                request.headers_mut().insert(TRACE_ID, current);
             }
             let response = client.request(request).await.map_err(failure)?;
             Response::try_from(response.map(SdkBody::from_body_1_x))

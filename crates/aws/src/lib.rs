@@ -1,4 +1,4 @@
-//! The way to AWS's services, and the one HTTPS client of all that is not Postgres.
+//! The way to AWS's services, the one HTTPS client of all that is not Postgres, and a kept connection for what each event costs.
 //!
 //! Invariants: TLS is OpenSSL's, as Postgres's is, so that a function carries one such library; a server is trusted under the
 //! roots that are named here and no others; no call of an SDK's takes longer than [`OPERATION_MAX`], whatever the network does. How long an

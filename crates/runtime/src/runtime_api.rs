@@ -9,6 +9,9 @@ use serde::Serialize;
 use crate::env::{Env, EnvError};
 
 const ADDRESS: &str = "AWS_LAMBDA_RUNTIME_API";
+/// What Lambda takes (docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html). A longer one could be refused before it is sent as a
+/// whole, which `lambda_runtime` knows how to notice.
+const ANSWER_BYTES_MAX: usize = 6 << 20;
 const REQUEST_ID: &str = "lambda-runtime-aws-request-id";
 /// Comes with an event and goes back with its answer, so that a late answer is not taken for another event's.
 const INVOCATION_ID: &str = "lambda-runtime-invocation-id";
@@ -37,6 +40,8 @@ pub(crate) enum RuntimeApiError {
     Json(#[from] serde_json::Error),
     #[error(transparent)]
     Connection(Box<dyn std::error::Error + Send + Sync>),
+    #[error("an answer of {0} bytes")]
+    TooLong(usize),
     #[error("status {0}")]
     Status(u16),
     #[error("an event without {REQUEST_ID}")]
@@ -78,7 +83,11 @@ impl RuntimeApi {
     }
 
     pub(crate) async fn respond(&self, invocation: &Invocation, answer: &impl Serialize) -> Result<(), RuntimeApiError> {
-        let request = self.response(invocation, &serde_json::to_vec(answer)?);
+        let answer = serde_json::to_vec(answer)?;
+        if answer.len() > ANSWER_BYTES_MAX {
+            return Err(RuntimeApiError::TooLong(answer.len()));
+        }
+        let request = self.response(invocation, &answer);
         match self.connection.ask(&request).await.map_err(RuntimeApiError::Connection)? {
             200..300 => Ok(()),
             status => Err(RuntimeApiError::Status(status)),
@@ -153,6 +162,17 @@ mod tests {
             assert!(matches!(error, EnvError::Invalid { .. }), "{address}");
         }
         assert_eq!(RuntimeApi::from_env(&env(&[])).err().unwrap(), EnvError::NotSet(ADDRESS.to_owned()));
+    }
+
+    /// To nowhere: it is not tried.
+    #[tokio::test]
+    async fn an_answer_that_is_longer_than_lambda_takes_is_left_to_the_runtime() {
+        let api = RuntimeApi::from_env(&env(&[(ADDRESS, "127.0.0.1:1")])).unwrap();
+        let (parts, ()) = Response::new(()).into_parts();
+        let invocation = LambdaInvocation { parts, body: Bytes::new(), context: Context::default() }.into();
+        let [fits, is_long] = [ANSWER_BYTES_MAX - 2, ANSWER_BYTES_MAX - 1].map(|bytes| "x".repeat(bytes));
+        assert!(matches!(api.respond(&invocation, &fits).await, Err(RuntimeApiError::Connection(_))));
+        assert!(matches!(api.respond(&invocation, &is_long).await, Err(RuntimeApiError::TooLong(_))));
     }
 
     #[tokio::test]

@@ -68,15 +68,19 @@ async fn an_answer_that_ends_in_another_way_counts_and_its_connection_is_not_use
 
 #[tokio::test]
 async fn what_is_no_answer_is_an_error_and_nothing_is_sent_twice() {
-    let endless = "HTTP/1.1 200 OK\r\nx: ".to_owned() + &"x".repeat(2 * HEAD_BYTES_MAX);
-    for answer in
-        ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{", "no HTTP\r\n\r\n", endless.leak()]
-    {
+    for answer in ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{", "no HTTP\r\n\r\n"] {
         let (connection, taken) = server(vec![vec![vec![answer]], vec![vec![WHOLE]]]).await;
         connection.ask(REQUEST).await.unwrap_err();
         assert_eq!(connection.ask(REQUEST).await.unwrap(), 200);
         assert_eq!(taken.await.unwrap(), [1, 1]);
     }
+}
+
+#[tokio::test]
+async fn a_head_without_an_end_is_read_so_far_and_no_further() {
+    let endless: &str = ("HTTP/1.1 200 OK\r\nx: ".to_owned() + &"x".repeat(2 * HEAD_BYTES_MAX)).leak();
+    let (connection, _taken) = server(vec![vec![vec![endless]]]).await;
+    assert_eq!(connection.ask(REQUEST).await.unwrap_err().to_string(), "an answer's head is too long");
 }
 
 #[tokio::test]
@@ -149,8 +153,11 @@ async fn half_an_answer_is_none() {
         let (connection, _taken) = server(vec![vec![vec![chunked, rest]]]).await;
         assert!(connection.fetch(REQUEST).await.is_err(), "{rest}");
     }
-    let endless = chunked.to_owned() + &"1".repeat(2 * LINE_BYTES_MAX);
-    for answer in ["HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\n", endless.leak()] {
+    let endless: &str = (chunked.to_owned() + &"1".repeat(2 * LINE_BYTES_MAX)).leak();
+    let (connection, _taken) = server(vec![vec![vec![endless]]]).await;
+    let why = connection.fetch(REQUEST).await.err().unwrap().to_string();
+    assert_eq!(why, "a line between an answer's chunks is too long");
+    for answer in ["HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nab", "HTTP/1.1 200 OK\r\n"] {
         let (connection, _taken) = server(vec![vec![vec![answer]]]).await;
         assert!(connection.fetch(REQUEST).await.is_err(), "{answer}");
     }
