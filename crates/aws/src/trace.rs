@@ -25,35 +25,28 @@ pub fn trace_id() -> Option<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use aws_smithy_runtime_api::client::http::HttpConnector as _;
     use aws_smithy_types::body::SdkBody;
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use hookledger_harness::http::{Answer, serve};
     use tokio::net::TcpListener;
+    use tokio::task::JoinSet;
 
     use super::*;
     use crate::connector::Connector;
     use crate::roots::Roots;
 
     /// The id that comes to a server for each of `ids`, which the SDK believes in.
-    #[expect(clippy::disallowed_methods, reason = "a server beside the test")]
     async fn sent(ids: &[Option<&str>]) -> Vec<Option<String>> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
-        let count = ids.len();
-        let server = tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut seen = Vec::new();
-            for _ in 0..count {
-                let mut request = Vec::new();
-                while !request.ends_with(b"\r\n\r\n") {
-                    stream.read_buf(&mut request).await.unwrap();
-                }
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
-                let request = String::from_utf8(request).unwrap();
-                seen.push(request.lines().find_map(|line| line.strip_prefix("x-amzn-trace-id: ")).map(str::to_owned));
-            }
-            seen
-        });
+        let seen = Arc::<Mutex<Vec<_>>>::default();
+        let (to_see, mut server) = (seen.clone(), JoinSet::new());
+        server.spawn(serve(listener, move |request| {
+            to_see.lock().unwrap().push(request.header(TRACE_ID).map(str::to_owned));
+            async { Some(Answer::new(200, "")) }
+        }));
         let connector = Connector::new(&Roots::Amazon).unwrap();
         for id in ids {
             let mut request = http::Request::get(&url);
@@ -63,7 +56,7 @@ mod tests {
             let request = request.body(SdkBody::empty()).unwrap().try_into().unwrap();
             assert!(connector.call(request).await.unwrap().status().is_success());
         }
-        server.await.unwrap()
+        seen.lock().unwrap().clone()
     }
 
     #[tokio::test]

@@ -105,10 +105,13 @@ fn host(server: &Uri) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use aws_types::region::Region;
     use hookledger_aws::{Connector, Roots, traced};
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use hookledger_harness::http::{Answer, serve};
     use tokio::net::TcpListener;
+    use tokio::task::JoinSet;
 
     use super::*;
 
@@ -134,29 +137,20 @@ mod tests {
     }
 
     #[tokio::test]
-    #[expect(clippy::disallowed_methods, reason = "a server beside the test")]
     async fn a_message_carries_the_trace_of_its_event() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/0/q", listener.local_addr().unwrap());
-        let server = tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.unwrap();
-            let mut traces = Vec::new();
-            for _ in 0..2 {
-                let mut request = Vec::new();
-                while !request.ends_with(b"}") {
-                    stream.read_buf(&mut request).await.unwrap();
-                }
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
-                let request = String::from_utf8(request).unwrap();
-                traces.push(request.lines().find_map(|line| line.strip_prefix("x-amzn-trace-id: ")).map(str::to_owned));
-            }
-            traces
-        });
+        let traces = Arc::<Mutex<Vec<_>>>::default();
+        let (to_see, mut server) = (traces.clone(), JoinSet::new());
+        server.spawn(serve(listener, move |request| {
+            to_see.lock().unwrap().push(request.header("x-amzn-trace-id").map(str::to_owned));
+            async { Some(Answer::new(200, "")) }
+        }));
         let credentials = SharedCredentialsProvider::new(Credentials::new("id", "secret", None, None, "test"));
         let config = SdkConfig::builder().region(Region::from_static("eu-west-1")).credentials_provider(credentials).build();
         let sender = Sender::new(&Aws::of(config, Connector::new(&Roots::Amazon).unwrap()), &url).unwrap();
         traced(Some("Root=1"), sender.send(&url, "{}")).await.unwrap();
         sender.send(&url, "{}").await.unwrap();
-        assert_eq!(server.await.unwrap(), [Some("Root=1".to_owned()), None]);
+        assert_eq!(*traces.lock().unwrap(), [Some("Root=1".to_owned()), None]);
     }
 }
