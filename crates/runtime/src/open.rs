@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hookledger_ledger::{Ledger, Reconfigure};
-use lambda_runtime::tracing::error;
+use tracing::error;
 
 use crate::database::{DatabaseError, DatabaseSettings};
 use crate::error_chain::error_chain;

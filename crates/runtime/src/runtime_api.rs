@@ -21,6 +21,8 @@ const USER_AGENT: &str = concat!("hookledger/", env!("CARGO_PKG_VERSION"));
 
 pub(crate) struct RuntimeApi {
     connection: PlainConnection,
+    /// The request for an event, the same each time.
+    question: String,
     host: String,
     /// `cargo lambda watch` has one for each function.
     path: String,
@@ -64,16 +66,15 @@ impl RuntimeApi {
         let host = authority.to_string();
         let path = uri.path().trim_end_matches('/').to_owned();
         let server = Uri::builder().scheme("http").authority(authority).path_and_query("/").build().ok()?;
-        Some(Self { connection: PlainConnection::plain(server), host, path })
+        let question = format!(
+            "GET {path}/2018-06-01/runtime/invocation/next HTTP/1.1\r\nhost: {host}\r\nuser-agent: {USER_AGENT}\r\n\r\n"
+        );
+        Some(Self { connection: PlainConnection::plain(server), question, host, path })
     }
 
     /// Waits for an event, which may take hours.
     pub(crate) async fn next(&self) -> Result<Invocation, RuntimeApiError> {
-        let Self { host, path, .. } = self;
-        let request = format!(
-            "GET {path}/2018-06-01/runtime/invocation/next HTTP/1.1\r\nhost: {host}\r\nuser-agent: {USER_AGENT}\r\n\r\n"
-        );
-        let answer = self.connection.fetch(request.as_bytes()).await.map_err(RuntimeApiError::Connection)?;
+        let answer = self.connection.fetch(self.question.as_bytes()).await.map_err(RuntimeApiError::Connection)?;
         if answer.status != 200 {
             return Err(RuntimeApiError::Status(answer.status));
         }
@@ -99,17 +100,15 @@ impl RuntimeApi {
         let Self { host, path, .. } = self;
         let Invocation { request_id, invocation_id, .. } = invocation;
         let length = body.len();
-        let mut request = format!(
+        let mut head = format!(
             "POST {path}/2018-06-01/runtime/invocation/{request_id}/response HTTP/1.1\r\n\
              host: {host}\r\nuser-agent: {USER_AGENT}\r\ncontent-length: {length}\r\n"
         );
         if let Some(id) = invocation_id {
-            request.extend([INVOCATION_ID, ": ", id, "\r\n"]);
+            head.extend([INVOCATION_ID, ": ", id, "\r\n"]);
         }
-        request.push_str("\r\n");
-        let mut request = request.into_bytes();
-        request.extend(body);
-        request
+        head.push_str("\r\n");
+        [head.as_bytes(), body].concat()
     }
 }
 
