@@ -80,15 +80,19 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
     let (count, pids) = (payloads.len(), function.process_ids());
     ensure!(pids.len() == at_once, "{} environments live instead of {at_once}", pids.len());
     let queue = Mutex::new(payloads);
+    at_rest(function).await?;
+    function.take_durations();
     let before = cpu::time_of_all(&pids)?;
     let start = Instant::now();
     // Each is polled when it is woken, and not all of them when one is: that would be most of what the harness does.
     let senders: FuturesUnordered<_> = (0..at_once).map(|_| send(function, &queue, check)).collect();
     let took: Vec<_> = senders.try_collect().await?;
+    at_rest(function).await?;
     let wall = start.elapsed();
     let spent = cpu::time_of_all(&pids)?.saturating_sub(before);
-    let mut took = took.concat();
-    let billed_ms = billed_ms(&took, spent.div_f64(count.max(1) as f64));
+    let (mut took, durations) = (took.concat(), function.take_durations());
+    ensure!(durations.len() == count, "{} of {count} invocations have ended", durations.len());
+    let billed_ms = billed_ms(&durations, spent.div_f64(count.max(1) as f64));
     let mut at = |part| micros(quantile(&mut took, part));
     Ok(Run {
         p50_us: at(0.5),
@@ -98,6 +102,17 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
         cpu_us: micros(spent) / count as f64,
         billed_ms,
     })
+}
+
+/// Until all that is left after the last answers is done.
+async fn at_rest(function: &Function) -> anyhow::Result<()> {
+    const BOUND: Duration = Duration::from_secs(10);
+    let start = Instant::now();
+    while function.busy() > 0 {
+        ensure!(start.elapsed() < BOUND, "{} does not ask for another event", function.name());
+        tokio::task::yield_now().await;
+    }
+    Ok(())
 }
 
 async fn send(function: &Function, queue: &Mutex<Vec<Bytes>>, check: Check) -> anyhow::Result<Vec<Duration>> {

@@ -17,3 +17,5 @@ while True:
     left_ms = deadline_ms - time.time() * 1000
     answer = json.dumps({"pid": os.getpid(), "order": order, "left_ms": left_ms}).encode()
     urllib.request.urlopen(urllib.request.Request(f"{base}/{id}/{kind}", data=answer)).close()
+    if order == "linger":
+        time.sleep(0.5)

@@ -32,7 +32,7 @@ pub use iam::IamError;
 pub use open::open_ledger;
 pub use replay_token::{ReplayTokenError, replay_token};
 pub use secrets::{REFETCH_PAUSE_S, SECRETS_STALE_MAX_S, SecretStore, SecretsError, secrets_ttl_s};
-pub use serve::{ServeError, serve};
+pub use serve::{ServeError, serve, serve_and_finish};
 pub use settings::{Queues, claim_mode, retention};
 pub use sources::{LoadSourcesError, load_sources};
 pub use telemetry::{Metric, NAMESPACE, Record, Unit, init_telemetry};

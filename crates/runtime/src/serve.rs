@@ -4,9 +4,10 @@
 //! a delivery's processor time.
 //!
 //! Invariants: an error, a panic, and an answer or a question that the Runtime API did not take go the runtime's way; an event is handled
-//! once.
+//! once; no other event is asked for before all that was to be done for one is done.
 
 use std::cell::Cell;
+use std::future::Ready;
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::rc::Rc;
 use std::thread;
@@ -48,6 +49,22 @@ where
     A: Serialize + 'static,
     E: Into<Diagnostic> + 'static,
 {
+    serve_and_finish(env, async move |event: &[u8]| Ok::<_, E>((handler(event).await?, NOTHING_LEFT))).await
+}
+
+/// Like [`serve`], where `handler` may also give what is left to do for an event, which is done while the answer is on its way. It has to be
+/// something that may stay undone: the environment can be killed then as at any other moment, and nobody is told of an error.
+///
+/// The sender has its answer before it is done. Lambda freezes an environment when it asks for the next event, and bills the time until then
+/// (docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html, and with a custom runtime in
+/// aws.amazon.com/blogs/compute/running-code-after-returning-a-response-from-an-aws-lambda-function).
+pub async fn serve_and_finish<H, A, L, E>(env: &Env, handler: H) -> Result<(), ServeError>
+where
+    H: AsyncFn(&[u8]) -> Result<(A, Option<L>), E> + 'static,
+    A: Serialize + 'static,
+    L: Future<Output = ()> + 'static,
+    E: Into<Diagnostic> + 'static,
+{
     let left = Left::default();
     let handling = Handling { handler, api: RuntimeApi::from_env(env)?, left: left.clone() };
     let runtime = Runtime::new(service_fn(move |_: LambdaEvent<IgnoredAny>| {
@@ -66,10 +83,11 @@ struct Handling<H, A> {
     left: Left<A>,
 }
 
-impl<H, A, E> Handling<H, A>
+impl<H, A, L, E> Handling<H, A>
 where
-    H: AsyncFn(&[u8]) -> Result<A, E> + 'static,
+    H: AsyncFn(&[u8]) -> Result<(A, Option<L>), E> + 'static,
     A: Serialize + 'static,
+    L: Future<Output = ()> + 'static,
     E: Into<Diagnostic> + 'static,
 {
     /// Comes before the runtime's own service, which gets what is left to do.
@@ -95,13 +113,28 @@ where
         let mut invocation = Invocation::from(first);
         loop {
             let handled = traced(invocation.trace_id.as_deref(), (self.handler)(&invocation.event));
-            let outcome = AssertUnwindSafe(handled).catch_unwind().await;
-            let Ok(Ok(answer)) = &outcome else {
-                return self.leave(outcome, invocation, runtime).await;
+            let (answer, to_finish) = match AssertUnwindSafe(handled).catch_unwind().await {
+                Ok(Ok(handled)) => handled,
+                Ok(Err(error)) => return self.leave(Ok(Err(error)), invocation, runtime).await,
+                Err(panic) => return self.leave(Err(panic), invocation, runtime).await,
             };
-            if let Err(error) = self.api.respond(&invocation, answer).await {
+            let finished = async {
+                match to_finish {
+                    Some(to_finish) => {
+                        AssertUnwindSafe(traced(invocation.trace_id.as_deref(), to_finish)).catch_unwind().await
+                    }
+                    None => Ok(()),
+                }
+            };
+            // In this order, so that what is left is on its way, too, before anybody knows of the answer.
+            let (finished, taken) = tokio::join!(biased; finished, self.api.respond(&invocation, &answer));
+            if finished.is_err() {
+                // The words are the panic hook's. The sender has an answer, so there is no invocation that could fail by it.
+                tracing::error!("a panic after the answer");
+            }
+            if let Err(error) = taken {
                 tracing::warn!("the Runtime API did not take an answer: {}", error_chain(&error));
-                return self.leave(outcome, invocation, runtime).await;
+                return self.leave(Ok(Ok(answer)), invocation, runtime).await;
             }
             invocation = match self.api.next().await {
                 Ok(next) => next,
@@ -121,6 +154,8 @@ where
         runtime.oneshot(of.into()).await
     }
 }
+
+const NOTHING_LEFT: Option<Ready<()>> = None;
 
 /// What the runtime has to do of an event that was handled. Panics anew with what a handler panicked with.
 fn take<A>(left: &Left<A>) -> Result<A, Diagnostic> {
@@ -154,6 +189,13 @@ mod tests {
     async fn left(
         events: &[&'static str],
         handler: impl AsyncFn(&[u8]) -> Result<String, String> + 'static,
+    ) -> Vec<(Bytes, Outcome<String>)> {
+        left_of(events, async move |event: &[u8]| Ok((handler(event).await?, NOTHING_LEFT))).await
+    }
+
+    async fn left_of<L: Future<Output = ()> + 'static>(
+        events: &[&'static str],
+        handler: impl AsyncFn(&[u8]) -> Result<(String, Option<L>), String> + 'static,
     ) -> Vec<(Bytes, Outcome<String>)> {
         let (left, seen) = (Left::default(), Rc::<RefCell<Vec<_>>>::default());
         let handling = Handling { handler, api: nowhere(), left: left.clone() };
@@ -196,6 +238,21 @@ mod tests {
         let outcomes = left(&["1", "2"], handler).await;
         assert_eq!(*outcomes[0].1.as_ref().unwrap_err().downcast_ref::<&str>().unwrap(), "as asked");
         assert_eq!(outcomes[1].1.as_ref().unwrap().as_ref().unwrap(), "2");
+    }
+
+    #[tokio::test]
+    async fn what_is_left_is_done_once_under_the_event_s_trace_also_where_the_answer_is_not_taken() {
+        let seen = Rc::<RefCell<Vec<_>>>::default();
+        let to_see = seen.clone();
+        let handler = async move |event: &[u8]| {
+            let (event, to_see) = (event.to_vec(), to_see.clone());
+            let finish = async move { to_see.borrow_mut().push((event, hookledger_aws::trace_id().unwrap())) };
+            Ok(("answer".to_owned(), Some(finish)))
+        };
+        let outcomes = left_of(&["1", "2"], handler).await;
+        assert!(outcomes.into_iter().all(|(_, outcome)| outcome.unwrap().unwrap() == "answer"));
+        let expected = ["1", "2"].map(|event| (event.as_bytes().to_vec(), format!("Root={event}").parse().unwrap()));
+        assert_eq!(*seen.borrow(), expected);
     }
 
     #[test]

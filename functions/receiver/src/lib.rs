@@ -1,4 +1,4 @@
-//! The receiver: verifies a delivery, claims its events in the ledger, enqueues their ids and answers.
+//! The receiver: verifies a delivery, claims its events in the ledger and answers; meanwhile it enqueues their ids.
 //!
 //! Invariant: 200 is answered only when the event is committed in the ledger or accepted by the spill queue.
 
@@ -8,6 +8,8 @@ mod receive;
 mod report;
 mod request;
 mod start;
+mod unfinished;
 
 pub use gateway::{Form, GatewayAnswer, GatewayEvent, NotARequest};
 pub use receive::{ANSWER_WITHIN, Receiver};
+pub use unfinished::Unfinished;

@@ -1,8 +1,8 @@
 //! The receiver's Lambda function.
 
 use anyhow::Result;
-use hookledger_runtime::{Env, init_telemetry, serve};
-use receiver::{GatewayEvent, NotARequest, Receiver};
+use hookledger_runtime::{Env, init_telemetry, serve_and_finish};
+use receiver::{GatewayEvent, NotARequest, Receiver, Unfinished};
 use tokio::sync::Mutex;
 
 #[tokio::main(flavor = "local")]
@@ -12,7 +12,8 @@ async fn main() -> Result<()> {
     let receiver = Mutex::new(Receiver::start(&env).await?);
     let handler = async move |event: &[u8]| {
         let GatewayEvent { request, form } = GatewayEvent::read(event)?;
-        Ok::<_, NotARequest>(form.answer(receiver.lock().await.receive(request).await))
+        let (response, unfinished) = receiver.lock().await.receive(request).await;
+        Ok::<_, NotARequest>((form.answer(response), unfinished.map(Unfinished::finish)))
     };
-    Ok(serve(&env, handler).await?)
+    Ok(serve_and_finish(&env, handler).await?)
 }

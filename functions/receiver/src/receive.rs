@@ -1,8 +1,9 @@
-//! One delivery: verify, claim, enqueue, answer.
+//! One delivery: verify, claim, answer.
 
+use std::rc::Rc;
 use std::time::Duration;
 
-use hookledger_core::{Claim, ClaimMode, EventRef, Secret, VerifiedEvent};
+use hookledger_core::{Claim, ClaimMode, Secret, VerifiedEvent};
 use hookledger_ledger::Ledger;
 use hookledger_providers::{Rejection, SignedRequest, Source, Sources, Verified, key_fetch, verify};
 use hookledger_queue::{Queue, SpillError, SpillQueue};
@@ -14,21 +15,22 @@ use tokio::time::timeout;
 use crate::answer;
 use crate::report::Report;
 use crate::request::{Target, signed_request, target};
+use crate::unfinished::Unfinished;
 
-/// What is late goes another way: an event that is not claimed in time is spilled, an id that is not sent in time is left to the
-/// sweeper.
+/// An event that is not claimed in time is spilled.
 pub(crate) const CLAIM_WITHIN: Duration = Duration::from_millis(1500);
-const SEND_WITHIN: Duration = Duration::from_millis(1000);
+const SPILL_WITHIN: Duration = Duration::from_millis(1000);
 /// Whether a hint is true is a read of one row: if that is slow, the claim is the better way to ask.
 const LOOK_WITHIN: Duration = Duration::from_millis(250);
 
-/// What the ledger and the queue can cost a warm delivery at most, whatever is broken. Slack and others wait for 3 s in all.
+/// What the ledger and the queue can cost a warm delivery at most, whatever is broken: what is spilled is so before the answer, and what is
+/// claimed is enqueued while the answer is on its way, which has the same limit. Slack and others wait for 3 s in all.
 pub const ANSWER_WITHIN: Duration =
-    HINT_BUDGET.saturating_add(LOOK_WITHIN).saturating_add(CLAIM_WITHIN).saturating_add(SEND_WITHIN);
+    HINT_BUDGET.saturating_add(LOOK_WITHIN).saturating_add(CLAIM_WITHIN).saturating_add(SPILL_WITHIN);
 
 pub struct Receiver {
     pub ledger: Ledger,
-    pub queue: Queue,
+    pub queue: Rc<Queue>,
     pub spill: Option<SpillQueue>,
     pub sources: Sources,
     pub secrets: SecretStore,
@@ -39,26 +41,27 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub async fn receive(&mut self, request: Request) -> Response<Body> {
-        let mut report = Report::new();
+    /// The answer, and what is to be done while it is on its way.
+    pub async fn receive(&mut self, request: Request) -> (Response<Body>, Option<Unfinished>) {
+        let mut unfinished = Unfinished { queue: self.queue.clone(), keys: Vec::new(), report: Report::new() };
         let response = match target(request.uri().path()) {
-            Target::Health if request.method() == Method::GET => return answer::healthy(),
+            Target::Health if request.method() == Method::GET => return (answer::healthy(), None),
             Target::Health => answer::method_not_allowed("GET"),
             Target::Nowhere => answer::not_found(),
-            Target::Webhook(name) => self.deliver(request, &name, &mut report).await,
+            Target::Webhook(name) => self.deliver(request, &name, &mut unfinished).await,
         };
-        report.answered(response.status().as_u16());
-        report.emit();
-        response
+        unfinished.report.answered(response.status().as_u16());
+        (response, Some(unfinished))
     }
 
-    async fn deliver(&mut self, request: Request, name: &str, report: &mut Report) -> Response<Body> {
+    async fn deliver(&mut self, request: Request, name: &str, unfinished: &mut Unfinished) -> Response<Body> {
+        let report = &mut unfinished.report;
         let Some(source) = self.sources.get(name) else { return answer::not_found() };
         report.source(source.name());
         let accepted_status = source.accepted_status();
         let request = signed_request(request, name);
         match self.verify(source, &request).await {
-            Ok(Verified::Events(events)) => answer::as_wanted(accepted_status, self.take(&events, report).await),
+            Ok(Verified::Events(events)) => answer::as_wanted(accepted_status, self.take(&events, unfinished).await),
             Ok(Verified::Handshake(handshake)) => answer::handshake(handshake),
             Ok(Verified::Ignored { reason }) => {
                 report.ignored(reason);
@@ -103,7 +106,8 @@ impl Receiver {
         }
     }
 
-    async fn take(&mut self, events: &[VerifiedEvent], report: &mut Report) -> Response<Body> {
+    async fn take(&mut self, events: &[VerifiedEvent], unfinished: &mut Unfinished) -> Response<Body> {
+        let report = &mut unfinished.report;
         let Some(first) = events.first() else { return answer::ignored() };
         let event_id = &first.identity().event_id;
         report.event(first, events.len());
@@ -119,9 +123,8 @@ impl Receiver {
             }
         };
         report.claims(&claims, self.claim_mode);
-        let waiting: Vec<EventRef> =
+        unfinished.keys =
             events.iter().zip(&claims).filter(|(_, claim)| needs_message(**claim)).map(|(event, _)| event.key()).collect();
-        self.enqueue(&waiting, report).await;
         if claims.contains(&Claim::New) {
             answer::accepted(event_id, events.len())
         } else {
@@ -145,17 +148,6 @@ impl Receiver {
         settled.unwrap_or(false)
     }
 
-    /// The claim is committed, so whatever the queue says the answer is 200: the sweeper sends what was not sent.
-    async fn enqueue(&self, keys: &[EventRef], report: &mut Report) {
-        if keys.is_empty() {
-            return;
-        }
-        match timeout(SEND_WITHIN, self.queue.enqueue(keys)).await {
-            Ok(enqueued) => report.not_sent(enqueued.failed.len(), enqueued.failed.first().map(|(_, why)| why.as_str())),
-            Err(_) => report.not_sent(keys.len(), Some("the queue did not answer in time")),
-        }
-    }
-
     async fn spill(&self, events: &[VerifiedEvent], report: &mut Report) -> Response<Body> {
         let Some((spill, first)) = self.spill.as_ref().zip(events.first()) else { return answer::unavailable() };
         let received_at = now();
@@ -165,7 +157,7 @@ impl Receiver {
             }
             Ok(())
         };
-        match timeout(SEND_WITHIN, all).await {
+        match timeout(SPILL_WITHIN, all).await {
             Ok(Ok(())) => {
                 report.spilled(events.len());
                 answer::accepted(&first.identity().event_id, events.len())

@@ -1,5 +1,7 @@
 //! Cold start: what can be opened is opened here, at once.
 
+use std::rc::Rc;
+
 use anyhow::Result;
 use hookledger_queue::{Client, Queue, SpillQueue};
 use hookledger_runtime::{
@@ -21,7 +23,7 @@ impl Receiver {
         let sqs = sqs?;
         Ok(Self {
             ledger: ledger?,
-            queue: Queue::new(sqs.clone(), queues.event),
+            queue: Rc::new(Queue::new(sqs.clone(), queues.event)),
             spill: queues.spill.map(|url| SpillQueue::new(sqs, url)),
             secrets: secrets?,
             fetched_keys: FetchedKeys::new(Https::new()),

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::function::FunctionOptions;
 use super::runtime_api::{Invocation, RuntimeApi};
-use super::{InvokeError, Response};
+use super::{InvokeError, Response, locked};
 use crate::http::serve;
 
 /// How long Lambda waits for a runtime to come up.
@@ -47,6 +47,8 @@ impl Environment {
         options: &FunctionOptions,
         log: File,
         crashes_at_answer: Arc<AtomicUsize>,
+        busy: Arc<AtomicBool>,
+        durations: Arc<Mutex<Vec<Duration>>>,
     ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("listen for a function")?;
         let mut command = Command::new(&options.program);
@@ -64,7 +66,10 @@ impl Environment {
             started,
             init: OnceLock::new(),
             invocations: receiver.into(),
-            current: Mutex::new(None),
+            current: Mutex::default(),
+            handed_over: Mutex::default(),
+            busy,
+            durations,
             crashes_at_answer,
             kill: Box::new(move || to_kill.kill()),
         });
@@ -121,7 +126,7 @@ impl Process {
             // This does not reap it, or its number could go to a stranger before a late kill. The next line does, under the
             // lock that every kill takes.
             while waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).is_err_and(interrupted) {}
-            let _reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner).wait();
+            let _reaped = locked(&reaped).wait();
             tell.send_replace(true);
         });
         Ok(Self { child, killed: Arc::default(), ended })
@@ -131,11 +136,11 @@ impl Process {
     pub(super) fn kill(&self) {
         self.killed.store(true, Ordering::SeqCst);
         // An error says that it has ended already.
-        let _killed = self.child.lock().unwrap_or_else(PoisonError::into_inner).kill();
+        let _killed = locked(&self.child).kill();
     }
 
     pub(super) fn id(&self) -> u32 {
-        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
+        locked(&self.child).id()
     }
 
     /// Whether it has ended or is about to: a process that was killed may be gone from `/proc` before we were told of its end,

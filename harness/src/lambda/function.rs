@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::mem;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,7 +13,7 @@ use bytes::Bytes;
 use tokio::sync::Semaphore;
 
 use super::environment::{Environment, Process};
-use super::{InvokeError, Response};
+use super::{InvokeError, Response, locked};
 
 /// How a function is run.
 #[derive(Debug, Clone)]
@@ -38,6 +39,7 @@ pub struct Function {
     live: Arc<Mutex<BTreeMap<usize, Live>>>,
     started: AtomicUsize,
     crashes_at_answer: Arc<AtomicUsize>,
+    durations: Arc<Mutex<Vec<Duration>>>,
 }
 
 /// An environment that stays in the list of the living until it is dropped.
@@ -63,6 +65,7 @@ impl Function {
             live: Arc::default(),
             started: AtomicUsize::new(0),
             crashes_at_answer: Arc::default(),
+            durations: Arc::default(),
         })
     }
 
@@ -79,7 +82,6 @@ impl Function {
         };
         running.busy.store(true, Ordering::SeqCst);
         let result = running.environment.invoke(payload.into(), self.options.timeout).await;
-        running.busy.store(false, Ordering::SeqCst);
         match &result {
             Ok(_) | Err(InvokeError::FunctionError(_)) => locked(&self.idle).push(running),
             Err(InvokeError::Crashed | InvokeError::TimedOut) => drop(running),
@@ -98,7 +100,7 @@ impl Function {
         true
     }
 
-    /// How many environments are at work.
+    /// How many environments are at work. One is, also after its answer, until it asks for another event.
     pub fn busy(&self) -> usize {
         locked(&self.live).values().filter(|one| one.busy.load(Ordering::SeqCst)).count()
     }
@@ -107,6 +109,12 @@ impl Function {
     /// crash. Returns how many were still to be lost before this was called.
     pub fn crash_at_answers(&self, n: usize) -> usize {
         self.crashes_at_answer.swap(n, Ordering::SeqCst)
+    }
+
+    /// What Lambda bills: how long each invocation took from its event to the question for the next, of all that have ended since this
+    /// was asked last.
+    pub fn take_durations(&self) -> Vec<Duration> {
+        mem::take(&mut locked(&self.durations))
     }
 
     /// The processes that live, for looking at what they cost.
@@ -126,18 +134,20 @@ impl Function {
         String::from_utf8_lossy(&all).into_owned()
     }
 
+    /// One that is still at work after its answer comes last, because an event waits for it. Lambda would start another.
     fn take_idle(&self) -> Option<Running> {
         let mut idle = locked(&self.idle);
         // What ended while it had nothing to do is replaced.
         idle.retain(|running| !running.environment.process.is_over());
-        idle.pop()
+        let at_rest = idle.iter().rposition(|running| !running.busy.load(Ordering::SeqCst));
+        (!idle.is_empty()).then(|| idle.remove(at_rest.unwrap_or(0)))
     }
 
     async fn start(&self) -> anyhow::Result<Running> {
         let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
         let log = File::options().create(true).append(true).open(self.log(number)).context("open a function's log")?;
-        let environment = Environment::start(&self.options, log, self.crashes_at_answer.clone()).await?;
-        let busy = Arc::new(AtomicBool::new(false));
+        let (crashes_at_answer, busy, durations) = (self.crashes_at_answer.clone(), Arc::default(), self.durations.clone());
+        let environment = Environment::start(&self.options, log, crashes_at_answer, Arc::clone(&busy), durations).await?;
         locked(&self.live).insert(number, Live { process: environment.process.clone(), busy: busy.clone() });
         Ok(Running { environment, number, busy, live: self.live.clone() })
     }
@@ -151,9 +161,4 @@ impl Drop for Running {
     fn drop(&mut self) {
         locked(&self.live).remove(&self.number);
     }
-}
-
-/// A panic elsewhere leaves a list as good as it was.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,6 +14,7 @@ mod runtime_api;
 pub use function::{Function, FunctionOptions};
 pub use mapping::{Mapping, Polled};
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What an invocation gave.
@@ -22,7 +23,7 @@ pub struct Response {
     pub payload: String,
     /// From the start of the process to its first request for an event, where the environment was new.
     pub init: Option<Duration>,
-    /// From handing the event over to its answer.
+    /// From handing the event over to its answer. The function may work on after it.
     pub took: Duration,
 }
 
@@ -38,4 +39,9 @@ pub enum InvokeError {
     /// The function said so; its environment lives on. The text is what it reported.
     #[error("the function failed: {0}")]
     FunctionError(String),
+}
+
+/// A panic elsewhere leaves what this guards as good as it was.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

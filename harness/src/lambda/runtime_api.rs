@@ -1,14 +1,14 @@
 //! The Runtime API of one environment: each has a port of its own, so that the port tells who is asking.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
-use super::InvokeError;
+use super::{InvokeError, locked};
 use crate::clock::since_epoch;
 use crate::http::{Answer, Request};
 
@@ -34,6 +34,11 @@ pub(super) struct RuntimeApi {
     pub(super) invocations: tokio::sync::Mutex<mpsc::Receiver<Invocation>>,
     /// The invocation that is being worked on, by its id.
     pub(super) current: Mutex<Option<(String, AnswerTo)>>,
+    /// When the event at hand was handed over: a function may work on after its answer, until it asks for the next.
+    pub(super) handed_over: Mutex<Option<Instant>>,
+    pub(super) busy: Arc<AtomicBool>,
+    /// Of all that its function has done, in all its environments.
+    pub(super) durations: Arc<Mutex<Vec<Duration>>>,
     /// How many answers of the function are still to be lost, the process with each.
     pub(super) crashes_at_answer: Arc<AtomicUsize>,
     pub(super) kill: Box<dyn Fn() + Send + Sync>,
@@ -63,12 +68,18 @@ impl RuntimeApi {
     /// Waits for an invocation, as long as it takes.
     async fn next(&self) -> Option<Answer> {
         let _first_time_only = self.init.set(self.started.elapsed());
+        if let Some(handed_over) = locked(&self.handed_over).take() {
+            locked(&self.durations).push(handed_over.elapsed());
+            self.busy.store(false, Ordering::SeqCst);
+        }
         let Invocation { payload, timeout, taken, answer } = self.invocations.lock().await.recv().await?;
         // Who invoked does not wait any more: then nobody has this event.
         taken.send(()).ok()?;
+        self.busy.store(true, Ordering::SeqCst);
+        *locked(&self.handed_over) = Some(Instant::now());
         let id = new_id();
         let deadline_ms = (since_epoch() + timeout).as_millis();
-        *self.current() = Some((id.clone(), answer));
+        *locked(&self.current) = Some((id.clone(), answer));
         let answer = Answer::new(200, payload).header("content-type", "application/json");
         Some(
             answer
@@ -79,7 +90,7 @@ impl RuntimeApi {
     }
 
     fn answered(&self, id: &str, result: Result<Bytes, InvokeError>) -> Option<Answer> {
-        let Some((_, answer)) = self.current().take_if(|(current, _)| current == id) else {
+        let Some((_, answer)) = locked(&self.current).take_if(|(current, _)| current == id) else {
             return Some(Answer::new(400, r#"{"errorType":"InvalidRequestID"}"#));
         };
         let one_less = |n: usize| n.checked_sub(1);
@@ -90,10 +101,6 @@ impl RuntimeApi {
         // One that came too late has nobody to go to.
         let _in_time = answer.send(result);
         Some(accepted())
-    }
-
-    fn current(&self) -> MutexGuard<'_, Option<(String, AnswerTo)>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -40,10 +40,11 @@ impl Scene {
         deliver(&self.hookledger.receiver, &event.delivery(STRIPE_SECRET)).await
     }
 
-    /// Delivers `event`, which must be taken.
+    /// Delivers `event`, which must be taken, and waits until the receiver is done with it, which it is after its answer.
     pub(crate) async fn accept(&self, event: &SubscriptionEvent) {
         let answer = self.deliver(event).await;
         assert_eq!((answer.status, answer.field("outcome").as_deref()), (200, Some("accepted")), "{}", self.words());
+        self.until_so("the receiver to be done", || self.hookledger.receiver.busy() == 0).await;
     }
 
     pub(crate) async fn settle(&self, id: &str) {

@@ -1,6 +1,7 @@
 //! A receiver with sources of the test's own, and deliveries to it.
 
 use std::ffi::OsString;
+use std::rc::Rc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -66,7 +67,7 @@ impl Scene {
         let client = crate::queue::client(&emulator.endpoint());
         let receiver = Receiver {
             ledger: ground.another(),
-            queue: Queue::new(client.clone(), emulator.create_queue("events", &[]).await.unwrap()),
+            queue: Rc::new(Queue::new(client.clone(), emulator.create_queue("events", &[]).await.unwrap())),
             spill: Some(SpillQueue::new(client, emulator.create_queue("spill", &[]).await.unwrap())),
             secrets: SecretStore::load(&sources, &env, Vault::new(), 300, now()).await.unwrap(),
             fetched_keys: FetchedKeys::new(https),
@@ -110,7 +111,11 @@ impl Scene {
                 "http": { "method": method, "path": path, "protocol": "HTTP/1.1", "sourceIp": "192.0.2.1", "userAgent": "t" },
             },
         });
-        let response = self.receiver.receive(GatewayEvent::read(event.to_string().as_bytes()).unwrap().request).await;
+        let (response, unfinished) =
+            self.receiver.receive(GatewayEvent::read(event.to_string().as_bytes()).unwrap().request).await;
+        if let Some(unfinished) = unfinished {
+            unfinished.finish().await;
+        }
         let (parts, body) = response.into_parts();
         Answer { status: parts.status.as_u16(), headers: parts.headers, body: String::from_utf8(body.to_vec()).unwrap() }
     }

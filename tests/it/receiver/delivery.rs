@@ -1,5 +1,7 @@
 //! A receiver, and deliveries as AWS hands them over.
 
+use std::rc::Rc;
+
 use hookledger_core::ClaimMode;
 use hookledger_harness::{Emulator, sign};
 use hookledger_ledger::Ledger;
@@ -58,7 +60,7 @@ pub(crate) async fn receiver_with(ledger: Ledger, endpoint: &str, queue: &str, s
     let client = crate::queue::client(endpoint);
     Receiver {
         ledger,
-        queue: Queue::new(client.clone(), queue.to_owned()),
+        queue: Rc::new(Queue::new(client.clone(), queue.to_owned())),
         spill: Some(SpillQueue::new(client, spill.to_owned())),
         secrets: SecretStore::load(&sources, &env, Vault::new(), 300, now()).await.unwrap(),
         fetched_keys: FetchedKeys::new(Https::new()),
@@ -105,7 +107,10 @@ pub(super) fn shaped(shape: &str, headers: &[(&str, &str)], body: &str, base64: 
 }
 
 pub(super) async fn hand_over(receiver: &mut Receiver, event: &Value) -> Answer {
-    let response = receiver.receive(GatewayEvent::read(event.to_string().as_bytes()).unwrap().request).await;
+    let (response, unfinished) = receiver.receive(GatewayEvent::read(event.to_string().as_bytes()).unwrap().request).await;
+    if let Some(unfinished) = unfinished {
+        unfinished.finish().await;
+    }
     let (parts, body) = response.into_parts();
     Answer { status: parts.status.as_u16(), headers: parts.headers, body: String::from_utf8(body.to_vec()).unwrap() }
 }
