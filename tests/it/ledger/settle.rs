@@ -69,8 +69,17 @@ async fn impossible_rows_are_refused_by_name() {
         ("status = 'failed', attempts = 1", "webhook_event_due_when_failed"),
         ("status = 'processing', lease_until = now()", "webhook_event_attempted"),
         ("settled_at = now()", "webhook_event_settled_at_when_done"),
+        ("lease_until = now()", "webhook_event_lease_when_processing"),
+        ("next_attempt_at = now()", "webhook_event_due_when_failed"),
+        ("attempts = -1", "webhook_event_attempted"),
+        ("status = 'settled', settled_at = now(), outcome = 'lost'", "webhook_event_outcome_known"),
+        ("status = 'dead_letter'", "webhook_event_settled_at_when_done"),
         ("account = 'a'", "webhook_event_object_whole"),
         ("status = 'lost'", "webhook_event_status_known"),
+        ("lifecycle = 'lost'", "webhook_event_lifecycle_known"),
+        ("via = 'lost'", "webhook_event_via_known"),
+        ("source = ''", "webhook_event_source_fits"),
+        ("event_id = repeat('x', 256)", "webhook_event_id_fits"),
     ] {
         let error = ground.sql.batch_execute(&format!("UPDATE webhook_event SET {change}")).await.unwrap_err();
         assert_eq!(error.as_db_error().unwrap().constraint(), Some(constraint), "{change}");
