@@ -52,13 +52,14 @@ pub(crate) fn is_200(payload: &str) -> bool {
     answer(payload).is_some_and(|answer| answer.status == 200)
 }
 
-/// One invocation of a function that has no environment yet.
+/// One invocation of a function that has no environment yet, and all that it does.
 pub(crate) async fn cold(function: &Function, payload: Bytes, check: Check) -> anyhow::Result<Cold> {
     let start = Instant::now();
     let response = function.invoke(payload).await.with_context(|| function.output())?;
     let first_ms = start.elapsed().as_secs_f64() * 1e3;
     ensure!(check(&response.payload), "{} answers {}", function.name(), response.payload);
     let init = response.init.context("the environment was not new")?;
+    at_rest(function).await?;
     Ok(Cold { init_ms: init.as_secs_f64() * 1e3, first_ms })
 }
 
