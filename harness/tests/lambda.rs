@@ -92,6 +92,9 @@ async fn one_that_works_on_after_its_answer_is_at_work_until_it_asks_for_the_nex
     assert_eq!(durations.len(), 2);
     assert!(durations.into_iter().max().unwrap() >= lingers.took + Duration::from_millis(500));
     assert_eq!(function.started(), 2);
+    function.invoke(r#""linger""#).await.unwrap();
+    assert!(function.kill(0));
+    assert_eq!((function.busy(), function.take_durations().len()), (0, 0));
 }
 
 #[tokio::test]

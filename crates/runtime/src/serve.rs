@@ -49,20 +49,20 @@ where
     A: Serialize + 'static,
     E: Into<Diagnostic> + 'static,
 {
-    serve_and_finish(env, async move |event: &[u8]| Ok::<_, E>((handler(event).await?, NOTHING_LEFT))).await
+    serve_and_finish(env, async move |event: &[u8]| Ok::<_, E>((handler(event).await?, NOTHING_TO_FINISH))).await
 }
 
-/// Like [`serve`], where `handler` may also give what is left to do for an event, which is done while the answer is on its way. It has to be
+/// Like [`serve`], where `handler` may also give what is to be finished for an event, which is done while the answer is on its way. It has to be
 /// something that may stay undone: the environment can be killed then as at any other moment, and nobody is told of an error.
 ///
 /// The sender has its answer before it is done. Lambda freezes an environment when it asks for the next event, and bills the time until then
-/// (docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html, and with a custom runtime in
-/// aws.amazon.com/blogs/compute/running-code-after-returning-a-response-from-an-aws-lambda-function).
-pub async fn serve_and_finish<H, A, L, E>(env: &Env, handler: H) -> Result<(), ServeError>
+/// (docs.aws.amazon.com/lambda/latest/dg/lambda-runtime-environment.html); AWS's runtime for Swift works on after an answer in the same way
+/// (github.com/awslabs/swift-aws-lambda-runtime, pull request 334).
+pub async fn serve_and_finish<H, A, F, E>(env: &Env, handler: H) -> Result<(), ServeError>
 where
-    H: AsyncFn(&[u8]) -> Result<(A, Option<L>), E> + 'static,
+    H: AsyncFn(&[u8]) -> Result<(A, Option<F>), E> + 'static,
     A: Serialize + 'static,
-    L: Future<Output = ()> + 'static,
+    F: Future<Output = ()> + 'static,
     E: Into<Diagnostic> + 'static,
 {
     let left = Left::default();
@@ -83,11 +83,11 @@ struct Handling<H, A> {
     left: Left<A>,
 }
 
-impl<H, A, L, E> Handling<H, A>
+impl<H, A, F, E> Handling<H, A>
 where
-    H: AsyncFn(&[u8]) -> Result<(A, Option<L>), E> + 'static,
+    H: AsyncFn(&[u8]) -> Result<(A, Option<F>), E> + 'static,
     A: Serialize + 'static,
-    L: Future<Output = ()> + 'static,
+    F: Future<Output = ()> + 'static,
     E: Into<Diagnostic> + 'static,
 {
     /// Comes before the runtime's own service, which gets what is left to do.
@@ -126,7 +126,7 @@ where
                     None => Ok(()),
                 }
             };
-            // In this order, so that what is left is on its way, too, before anybody knows of the answer.
+            // In this order, so that what is to be finished is under way before anybody knows of the answer.
             let (finished, taken) = tokio::join!(biased; finished, self.api.respond(&invocation, &answer));
             if finished.is_err() {
                 // The words are the panic hook's. The sender has an answer, so there is no invocation that could fail by it.
@@ -155,7 +155,7 @@ where
     }
 }
 
-const NOTHING_LEFT: Option<Ready<()>> = None;
+const NOTHING_TO_FINISH: Option<Ready<()>> = None;
 
 /// What the runtime has to do of an event that was handled. Panics anew with what a handler panicked with.
 fn take<A>(left: &Left<A>) -> Result<A, Diagnostic> {
@@ -190,12 +190,12 @@ mod tests {
         events: &[&'static str],
         handler: impl AsyncFn(&[u8]) -> Result<String, String> + 'static,
     ) -> Vec<(Bytes, Outcome<String>)> {
-        left_of(events, async move |event: &[u8]| Ok((handler(event).await?, NOTHING_LEFT))).await
+        left_of(events, async move |event: &[u8]| Ok((handler(event).await?, NOTHING_TO_FINISH))).await
     }
 
-    async fn left_of<L: Future<Output = ()> + 'static>(
+    async fn left_of<F: Future<Output = ()> + 'static>(
         events: &[&'static str],
-        handler: impl AsyncFn(&[u8]) -> Result<(String, Option<L>), String> + 'static,
+        handler: impl AsyncFn(&[u8]) -> Result<(String, Option<F>), String> + 'static,
     ) -> Vec<(Bytes, Outcome<String>)> {
         let (left, seen) = (Left::default(), Rc::<RefCell<Vec<_>>>::default());
         let handling = Handling { handler, api: nowhere(), left: left.clone() };

@@ -102,7 +102,7 @@ impl Function {
 
     /// How many environments are at work. One is, also after its answer, until it asks for another event.
     pub fn busy(&self) -> usize {
-        locked(&self.live).values().filter(|one| one.busy.load(Ordering::SeqCst)).count()
+        locked(&self.live).values().filter(|one| !one.process.is_over() && one.busy.load(Ordering::SeqCst)).count()
     }
 
     /// The next `n` answers are lost: when the function gives one, its work done, it is killed, and whoever invoked it sees a
