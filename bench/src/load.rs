@@ -15,6 +15,9 @@ use crate::cpu;
 use crate::deliveries::{delivery, new_id};
 use crate::spread::{micros, quantile};
 
+/// For what a function does after its last answer.
+const AT_REST_WITHIN: Duration = Duration::from_secs(10);
+
 /// Of one run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run {
@@ -59,7 +62,7 @@ pub(crate) async fn cold(function: &Function, payload: Bytes, check: Check) -> a
     let first_ms = start.elapsed().as_secs_f64() * 1e3;
     ensure!(check(&response.payload), "{} answers {}", function.name(), response.payload);
     let init = response.init.context("the environment was not new")?;
-    at_rest(function).await?;
+    function.at_rest(AT_REST_WITHIN).await?;
     Ok(Cold { init_ms: init.as_secs_f64() * 1e3, first_ms })
 }
 
@@ -81,14 +84,14 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
     let (count, pids) = (payloads.len(), function.process_ids());
     ensure!(pids.len() == at_once, "{} environments live instead of {at_once}", pids.len());
     let queue = Mutex::new(payloads);
-    at_rest(function).await?;
+    function.at_rest(AT_REST_WITHIN).await?;
     function.take_durations();
     let before = cpu::time_of_all(&pids)?;
     let start = Instant::now();
     // Each is polled when it is woken, and not all of them when one is: that would be most of what the harness does.
     let senders: FuturesUnordered<_> = (0..at_once).map(|_| send(function, &queue, check)).collect();
     let took: Vec<_> = senders.try_collect().await?;
-    at_rest(function).await?;
+    function.at_rest(AT_REST_WITHIN).await?;
     let wall = start.elapsed();
     let spent = cpu::time_of_all(&pids)?.saturating_sub(before);
     let (mut took, durations) = (took.concat(), function.take_durations());
@@ -103,17 +106,6 @@ pub(crate) async fn warm(function: &Function, payloads: Vec<Bytes>, at_once: usi
         cpu_us: micros(spent) / count as f64,
         billed_ms,
     })
-}
-
-/// Until all that is left after the last answers is done.
-async fn at_rest(function: &Function) -> anyhow::Result<()> {
-    const BOUND: Duration = Duration::from_secs(10);
-    let start = Instant::now();
-    while function.busy() > 0 {
-        ensure!(start.elapsed() < BOUND, "{} does not ask for another event", function.name());
-        tokio::task::yield_now().await;
-    }
-    Ok(())
 }
 
 async fn send(function: &Function, queue: &Mutex<Vec<Bytes>>, check: Check) -> anyhow::Result<Vec<Duration>> {

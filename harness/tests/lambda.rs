@@ -77,23 +77,20 @@ async fn an_environment_has_one_invocation_at_a_time_and_there_are_so_many_envir
 async fn one_that_works_on_after_its_answer_is_at_work_until_it_asks_for_the_next() {
     let Ground { function, _folder } = ground(2, LONG);
     tokio::join!(function.invoke(r#""hello""#), function.invoke(r#""hello""#)).0.unwrap();
-    while function.busy() > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    function.at_rest(LONG).await.unwrap();
     assert_eq!(function.take_durations().len(), 2);
     let lingers = function.invoke(r#""linger""#).await.unwrap();
     assert_eq!((function.busy(), function.take_durations().len()), (1, 0));
     // The other is free.
     assert_ne!(pid(&function.invoke(r#""hello""#).await.unwrap().payload), pid(&lingers.payload));
-    while function.busy() > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    function.at_rest(LONG).await.unwrap();
     let durations = function.take_durations();
     assert_eq!(durations.len(), 2);
-    assert!(durations.into_iter().max().unwrap() >= lingers.took + Duration::from_millis(500));
+    assert!(durations.into_iter().max().unwrap() >= Duration::from_millis(500));
     assert_eq!(function.started(), 2);
     function.invoke(r#""linger""#).await.unwrap();
     assert!(function.kill(0));
+    function.at_rest(Duration::ZERO).await.unwrap();
     assert_eq!((function.busy(), function.take_durations().len()), (0, 0));
 }
 

@@ -2,7 +2,8 @@
 //! `cargo xtask bench receiver`, not a product.
 //!
 //! It asks the Runtime API for an event, checks the signature, makes the ledger's own claim with the same values in it, sends the
-//! same message to the queue, and answers: four exchanges, one after the other, on blocking sockets of one thread. The row that
+//! same message to the queue, and answers: four exchanges, one after the other, on blocking sockets of one thread. The receiver does not
+//! wait for the queue before it answers, so this is a floor for processor time and not for latency. The row that
 //! it leaves in the ledger is the receiver's.
 //!
 //! Left out is all else: an async runtime, Lambda's client, the SDK, time limits, second tries, the sweeper's safety net for a send

@@ -17,7 +17,7 @@ use crate::connector::Connector;
 use crate::roots::{Roots, RootsError};
 
 /// All attempts at a call, their waits included: two by the SDK, and for the one message of an event one before them without
-/// it. Slack gives a receiver 3 s in all, and the claim comes first.
+/// it. Slack gives a receiver 3 s in all, in which an event that could not be claimed has to be spilled.
 pub const OPERATION_MAX: Duration = Duration::from_millis(2_000);
 pub const ATTEMPT_MAX: Duration = Duration::from_millis(1_000);
 

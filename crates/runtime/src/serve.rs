@@ -129,7 +129,7 @@ where
             // In this order, so that what is to be finished is under way before anybody knows of the answer.
             let (finished, taken) = tokio::join!(biased; finished, self.api.respond(&invocation, &answer));
             if finished.is_err() {
-                // The words are the panic hook's. The sender has an answer, so there is no invocation that could fail by it.
+                // Its words are the panic hook's. The invocation cannot fail by it any more.
                 tracing::error!("a panic after the answer");
             }
             if let Err(error) = taken {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_is_done_once_under_the_event_s_trace_also_where_the_answer_is_not_taken() {
+    async fn what_is_unfinished_is_done_once_under_the_event_s_trace_also_where_the_answer_is_not_taken() {
         let seen = Rc::<RefCell<Vec<_>>>::default();
         let to_see = seen.clone();
         let handler = async move |event: &[u8]| {

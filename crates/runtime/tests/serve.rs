@@ -1,4 +1,4 @@
-//! A handler that panics, and what is left to do after an answer, as Lambda sees them. This program is both, the test and, started by it, the
+//! A handler that panics, and what is finished after an answer, as Lambda sees them. This program is both, the test and, started by it, the
 //! function, because `lambda_runtime` takes its settings from a process's environment only.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -21,12 +21,12 @@ async fn main() {
         serve_and_finish(&env, does_as_it_is_told).await.unwrap();
     } else {
         a_panic_is_reported_and_the_next_event_is_answered().await;
-        an_answer_does_not_wait_for_what_is_left_and_the_next_event_does().await;
+        an_answer_does_not_wait_for_what_is_unfinished_and_the_next_event_does().await;
         a_panic_after_the_answer_changes_nothing().await;
     }
 }
 
-/// What is left of an event that names a file is to wait for it.
+/// To finish an event that names a file is to wait for it.
 async fn does_as_it_is_told(event: &[u8]) -> Result<(&'static str, Option<impl Future<Output = ()> + use<>>), String> {
     let event: Value = serde_json::from_slice(event).unwrap();
     assert_ne!(event, "panic", "as asked");
@@ -66,9 +66,7 @@ impl Ground {
     }
 
     async fn rests(&self) {
-        while self.function.busy() > 0 {
-            sleep(LOOK_EVERY).await;
-        }
+        self.function.at_rest(Duration::from_secs(60)).await.unwrap();
     }
 }
 
@@ -83,7 +81,7 @@ async fn a_panic_is_reported_and_the_next_event_is_answered() {
 }
 
 /// If the answer waited, it would not come: the file is made after it.
-async fn an_answer_does_not_wait_for_what_is_left_and_the_next_event_does() {
+async fn an_answer_does_not_wait_for_what_is_unfinished_and_the_next_event_does() {
     let ground = ground();
     for name in ["of an event that the runtime fetched", "of another"] {
         let file = ground.folder.path().join(name);

@@ -17,16 +17,17 @@ use crate::report::Report;
 use crate::request::{Target, signed_request, target};
 use crate::unfinished::Unfinished;
 
-/// An event that is not claimed in time is spilled.
+/// What is late goes another way: an event that is not claimed in time is spilled, an id that is not sent in time is left to the
+/// sweeper.
 pub(crate) const CLAIM_WITHIN: Duration = Duration::from_millis(1500);
-const SPILL_WITHIN: Duration = Duration::from_millis(1000);
+/// To either queue: to the one while the answer is on its way, or to the other before it.
+pub(crate) const SEND_WITHIN: Duration = Duration::from_millis(1000);
 /// Whether a hint is true is a read of one row: if that is slow, the claim is the better way to ask.
 const LOOK_WITHIN: Duration = Duration::from_millis(250);
 
-/// What the ledger and the queue can cost a warm delivery at most, whatever is broken: what is spilled is so before the answer, and what is
-/// claimed is enqueued while the answer is on its way, which has the same limit. Slack and others wait for 3 s in all.
+/// What the ledger and the queue can cost a warm delivery at most, whatever is broken. Slack and others wait for 3 s in all.
 pub const ANSWER_WITHIN: Duration =
-    HINT_BUDGET.saturating_add(LOOK_WITHIN).saturating_add(CLAIM_WITHIN).saturating_add(SPILL_WITHIN);
+    HINT_BUDGET.saturating_add(LOOK_WITHIN).saturating_add(CLAIM_WITHIN).saturating_add(SEND_WITHIN);
 
 pub struct Receiver {
     pub ledger: Ledger,
@@ -157,7 +158,7 @@ impl Receiver {
             }
             Ok(())
         };
-        match timeout(SPILL_WITHIN, all).await {
+        match timeout(SEND_WITHIN, all).await {
             Ok(Ok(())) => {
                 report.spilled(events.len());
                 answer::accepted(&first.identity().event_id, events.len())

@@ -1,18 +1,16 @@
-//! What is left of a delivery when its answer is known: the ids of its events go to the queue, and its record is written.
+//! What is unfinished of a delivery when its answer is known: the ids of its events go to the queue, and its record is written.
 //!
 //! Invariant: nothing here changes the answer. What was claimed is committed, so that the sweeper sends what is not sent here, be it that the
 //! queue refuses it, that it is late, or that the environment ends.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use hookledger_core::EventRef;
 use hookledger_queue::Queue;
 use tokio::time::timeout;
 
+use crate::receive::SEND_WITHIN;
 use crate::report::Report;
-
-const SEND_WITHIN: Duration = Duration::from_millis(1000);
 
 pub struct Unfinished {
     pub(crate) queue: Rc<Queue>,

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::function::FunctionOptions;
-use super::runtime_api::{Invocation, RuntimeApi};
+use super::runtime_api::{Invocation, RuntimeApi, Work};
 use super::{InvokeError, Response, locked};
 use crate::http::serve;
 
@@ -47,8 +47,7 @@ impl Environment {
         options: &FunctionOptions,
         log: File,
         crashes_at_answer: Arc<AtomicUsize>,
-        busy: Arc<AtomicBool>,
-        durations: Arc<Mutex<Vec<Duration>>>,
+        work: Work,
     ) -> anyhow::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("listen for a function")?;
         let mut command = Command::new(&options.program);
@@ -68,8 +67,7 @@ impl Environment {
             invocations: receiver.into(),
             current: Mutex::default(),
             handed_over: Mutex::default(),
-            busy,
-            durations,
+            work,
             crashes_at_answer,
             kill: Box::new(move || to_kill.kill()),
         });

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::mem;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use bytes::Bytes;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
+use tokio::time::timeout;
 
 use super::environment::{Environment, Process};
+use super::runtime_api::Work;
 use super::{InvokeError, Response, locked};
 
 /// How a function is run.
@@ -24,7 +27,7 @@ pub struct FunctionOptions {
     pub variables: Vec<(String, String)>,
     /// How many environments may be at work at once; who comes then waits.
     pub environments: usize,
-    /// What an invocation may take, after which its environment is killed.
+    /// What an invocation may take until its answer, after which its environment is killed.
     pub timeout: Duration,
     /// Only told to the function: nothing here takes memory away from it.
     pub memory_mb: u32,
@@ -40,6 +43,8 @@ pub struct Function {
     started: AtomicUsize,
     crashes_at_answer: Arc<AtomicUsize>,
     durations: Arc<Mutex<Vec<Duration>>>,
+    /// Told when an environment asks for another event.
+    rested: Arc<Notify>,
 }
 
 /// An environment that stays in the list of the living until it is dropped.
@@ -66,6 +71,7 @@ impl Function {
             started: AtomicUsize::new(0),
             crashes_at_answer: Arc::default(),
             durations: Arc::default(),
+            rested: Arc::default(),
         })
     }
 
@@ -105,7 +111,23 @@ impl Function {
         locked(&self.live).values().filter(|one| !one.process.is_over() && one.busy.load(Ordering::SeqCst)).count()
     }
 
-    /// The next `n` answers are lost: when the function gives one, its work done, it is killed, and whoever invoked it sees a
+    /// Until none is at work, for so long at most.
+    pub async fn at_rest(&self, within: Duration) -> anyhow::Result<()> {
+        // One that ends does not say so.
+        const LOOK_AGAIN: Duration = Duration::from_millis(10);
+        let start = Instant::now();
+        loop {
+            let mut rested = pin!(self.rested.notified());
+            rested.as_mut().enable();
+            if self.busy() == 0 {
+                return Ok(());
+            }
+            ensure!(start.elapsed() < within, "{} does not ask for another event: {}", self.name(), self.output());
+            let _too_long = timeout(LOOK_AGAIN, rested).await;
+        }
+    }
+
+    /// The next `n` answers are lost: when the function gives one, it is killed, and whoever invoked it sees a
     /// crash. Returns how many were still to be lost before this was called.
     pub fn crash_at_answers(&self, n: usize) -> usize {
         self.crashes_at_answer.swap(n, Ordering::SeqCst)
@@ -137,7 +159,7 @@ impl Function {
     /// One that is still at work after its answer comes last, because an event waits for it. Lambda would start another.
     fn take_idle(&self) -> Option<Running> {
         let mut idle = locked(&self.idle);
-        // What ended while it had nothing to do is replaced.
+        // What has ended since its answer is replaced.
         idle.retain(|running| !running.environment.process.is_over());
         let at_rest = idle.iter().rposition(|running| !running.busy.load(Ordering::SeqCst));
         (!idle.is_empty()).then(|| idle.remove(at_rest.unwrap_or(0)))
@@ -146,8 +168,9 @@ impl Function {
     async fn start(&self) -> anyhow::Result<Running> {
         let number = self.started.fetch_add(1, Ordering::SeqCst) + 1;
         let log = File::options().create(true).append(true).open(self.log(number)).context("open a function's log")?;
-        let (crashes_at_answer, busy, durations) = (self.crashes_at_answer.clone(), Arc::default(), self.durations.clone());
-        let environment = Environment::start(&self.options, log, crashes_at_answer, Arc::clone(&busy), durations).await?;
+        let busy = Arc::<AtomicBool>::default();
+        let work = Work { busy: busy.clone(), durations: self.durations.clone(), rested: self.rested.clone() };
+        let environment = Environment::start(&self.options, log, self.crashes_at_answer.clone(), work).await?;
         locked(&self.live).insert(number, Live { process: environment.process.clone(), busy: busy.clone() });
         Ok(Running { environment, number, busy, live: self.live.clone() })
     }

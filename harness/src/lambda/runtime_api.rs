@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::{InvokeError, locked};
@@ -25,6 +25,14 @@ pub(super) struct Invocation {
     pub(super) answer: AnswerTo,
 }
 
+/// What its function is told of an environment's work.
+pub(super) struct Work {
+    pub(super) busy: Arc<AtomicBool>,
+    /// Of all that its function has done, in all its environments.
+    pub(super) durations: Arc<Mutex<Vec<Duration>>>,
+    pub(super) rested: Arc<Notify>,
+}
+
 /// What an environment asks, and is answered with.
 pub(super) struct RuntimeApi {
     pub(super) arn: String,
@@ -36,9 +44,7 @@ pub(super) struct RuntimeApi {
     pub(super) current: Mutex<Option<(String, AnswerTo)>>,
     /// When the event at hand was handed over: a function may work on after its answer, until it asks for the next.
     pub(super) handed_over: Mutex<Option<Instant>>,
-    pub(super) busy: Arc<AtomicBool>,
-    /// Of all that its function has done, in all its environments.
-    pub(super) durations: Arc<Mutex<Vec<Duration>>>,
+    pub(super) work: Work,
     /// How many answers of the function are still to be lost, the process with each.
     pub(super) crashes_at_answer: Arc<AtomicUsize>,
     pub(super) kill: Box<dyn Fn() + Send + Sync>,
@@ -69,13 +75,14 @@ impl RuntimeApi {
     async fn next(&self) -> Option<Answer> {
         let _first_time_only = self.init.set(self.started.elapsed());
         if let Some(handed_over) = locked(&self.handed_over).take() {
-            locked(&self.durations).push(handed_over.elapsed());
-            self.busy.store(false, Ordering::SeqCst);
+            locked(&self.work.durations).push(handed_over.elapsed());
+            self.work.busy.store(false, Ordering::SeqCst);
+            self.work.rested.notify_waiters();
         }
         let Invocation { payload, timeout, taken, answer } = self.invocations.lock().await.recv().await?;
         // Who invoked does not wait any more: then nobody has this event.
         taken.send(()).ok()?;
-        self.busy.store(true, Ordering::SeqCst);
+        self.work.busy.store(true, Ordering::SeqCst);
         *locked(&self.handed_over) = Some(Instant::now());
         let id = new_id();
         let deadline_ms = (since_epoch() + timeout).as_millis();

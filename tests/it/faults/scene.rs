@@ -44,7 +44,7 @@ impl Scene {
     pub(crate) async fn accept(&self, event: &SubscriptionEvent) {
         let answer = self.deliver(event).await;
         assert_eq!((answer.status, answer.field("outcome").as_deref()), (200, Some("accepted")), "{}", self.words());
-        self.until_so("the receiver to be done", || self.hookledger.receiver.busy() == 0).await;
+        self.hookledger.receiver.at_rest(BOUND).await.unwrap();
     }
 
     pub(crate) async fn settle(&self, id: &str) {
