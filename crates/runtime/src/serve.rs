@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::thread;
 
 use futures_util::FutureExt as _;
+use futures_util::future::OptionFuture;
 use hookledger_aws::traced;
 use lambda_runtime::tower::layer::layer_fn;
 use lambda_runtime::tower::{Layer, Service, ServiceExt as _};
@@ -112,29 +113,9 @@ where
     {
         let mut invocation = Invocation::from(first);
         loop {
-            let handled = traced(invocation.trace_id.as_deref(), (self.handler)(&invocation.event));
-            let (answer, to_finish) = match AssertUnwindSafe(handled).catch_unwind().await {
-                Ok(Ok(handled)) => handled,
-                Ok(Err(error)) => return self.leave(Ok(Err(error)), invocation, runtime).await,
-                Err(panic) => return self.leave(Err(panic), invocation, runtime).await,
-            };
-            let finished = async {
-                match to_finish {
-                    Some(to_finish) => {
-                        AssertUnwindSafe(traced(invocation.trace_id.as_deref(), to_finish)).catch_unwind().await
-                    }
-                    None => Ok(()),
-                }
-            };
-            // In this order, so that what is to be finished is under way before anybody knows of the answer.
-            let (finished, taken) = tokio::join!(biased; finished, self.api.respond(&invocation, &answer));
-            if finished.is_err() {
-                // Its words are the panic hook's. The invocation cannot fail by it any more.
-                tracing::error!("a panic after the answer");
-            }
-            if let Err(error) = taken {
-                tracing::warn!("the Runtime API did not take an answer: {}", error_chain(&error));
-                return self.leave(Ok(Ok(answer)), invocation, runtime).await;
+            if let Err(outcome) = traced(invocation.trace_id.as_deref(), self.handle(&invocation)).await {
+                self.left.set(Some(outcome));
+                return runtime.oneshot(invocation.into()).await;
             }
             invocation = match self.api.next().await {
                 Ok(next) => next,
@@ -146,12 +127,24 @@ where
         }
     }
 
-    async fn leave<S>(&self, outcome: thread::Result<Result<A, E>>, of: Invocation, runtime: S) -> Result<(), BoxError>
-    where
-        S: Service<LambdaInvocation, Response = (), Error = BoxError>,
-    {
-        self.left.set(Some(outcome.map(|result| result.map_err(Into::into))));
-        runtime.oneshot(of.into()).await
+    /// Until the answer is taken and all is finished. What came of the event otherwise is for the runtime.
+    async fn handle(&self, invocation: &Invocation) -> Result<(), Outcome<A>> {
+        let (answer, to_finish) = match AssertUnwindSafe((self.handler)(&invocation.event)).catch_unwind().await {
+            Ok(Ok(handled)) => handled,
+            Ok(Err(error)) => return Err(Ok(Err(error.into()))),
+            Err(panic) => return Err(Err(panic)),
+        };
+        let finished = OptionFuture::from(to_finish.map(|to_finish| AssertUnwindSafe(to_finish).catch_unwind()));
+        // In this order, so that what is to be finished is under way before anybody knows of the answer.
+        let (finished, taken) = tokio::join!(biased; finished, self.api.respond(invocation, &answer));
+        if let Some(Err(_)) = finished {
+            // Its words are the panic hook's. The invocation cannot fail by it any more.
+            tracing::error!("a panic after the answer");
+        }
+        taken.map_err(|error| {
+            tracing::warn!("the Runtime API did not take an answer: {}", error_chain(&error));
+            Ok(Ok(answer))
+        })
     }
 }
 

@@ -23,6 +23,19 @@ async fn killed_after_its_answer_and_before_the_queue_has_the_message_the_sweepe
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn killed_at_its_answer_and_never_redelivered_the_sweeper_recovers() {
+    let scene = Scene::new("killed_at_answer").await;
+    scene.hookledger.sqs.set(SqsFault::Refuse);
+    scene.hookledger.receiver.crash_at_answers(1);
+    assert_eq!(scene.deliver(&event("evt_1", "sub_1")).await.status, 500);
+    assert_eq!(scene.status("evt_1").await, "claimed");
+    scene.hookledger.sqs.set(SqsFault::None);
+    scene.sweep_after(61).await;
+    scene.settle("evt_1").await;
+    assert_eq!(scene.effects("sub_1").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_send_that_fails_after_the_claim_is_answered_with_200_and_the_sweeper_recovers() {
     let scene = Scene::new("send_fails").await;
     scene.hookledger.sqs.set(SqsFault::Refuse);
